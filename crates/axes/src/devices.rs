@@ -24,7 +24,7 @@ impl Axis for Devices {
     fn check(&self, _: &str, value: &str) -> Result<(), String> {
         match value.parse::<u32>() {
             Ok(count) if (1..=MOST_DEVICES).contains(&count) => Ok(()),
-            _ => Err(format!("a volume lies on 1 to {MOST_DEVICES} devices, not on `{value}`")),
+            _ => Err(format!("a volume has 1 to {MOST_DEVICES} devices, not `{value}`")),
         }
     }
 

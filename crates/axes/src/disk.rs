@@ -31,7 +31,7 @@ pub fn described(value: &str, read: impl FnOnce(&Path) -> Result<String, String>
         return disk_model::named(value).cloned().ok_or_else(|| unknown(value));
     }
     let text = read(Path::new(value)).map_err(|why| format!("reading the disk's description {value}: {why}"))?;
-    Model::parse(disk_name(value), &text).map_err(|error| format!("{value} describes no disk: {error}"))
+    Model::parse(disk_name(value), &text).map_err(|error| format!("{value} is not a disk description: {error}"))
 }
 
 /// Name and title of each disk that is shipped.
@@ -41,11 +41,11 @@ pub fn disks() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 fn unknown(value: &str) -> String {
     let names: Vec<&str> = disks().map(|(name, _)| name).collect();
-    format!("no disk `{value}` is described; there are {}, and files of your own (PATH.toml)", names.join(", "))
+    format!("there is no disk `{value}`; known: {}, and your own files (PATH.toml)", names.join(", "))
 }
 
 fn unread() -> String {
-    "it cannot be read any more".into()
+    "it can no longer be read".into()
 }
 
 /// What the kernel is to say of such a disk: whether it turns.
@@ -72,9 +72,10 @@ impl Axis for ModelledDisk {
 
     fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
         let model = described(value, |path| ground.read(path).ok_or_else(unread))?;
-        ground.disk().ok_or("a modelled disk is one that this kernel shows")?;
+        ground.disk().ok_or("this kernel shows the modelled disk")?;
         let mut applied = turns(&model)?.apply(ground)?;
-        let remark = format!("{} is modelled: {}; no figure here is one of a real disk", model.name(), model.title());
+        let remark =
+            format!("{} is modelled: {}; its figures are not those of a real disk", model.name(), model.title());
         applied.remarks.push(remark);
         Ok(applied)
     }
@@ -109,6 +110,6 @@ mod tests {
         let missing = described("mine.toml", |_| Err("no such file".into())).expect_err("refused");
         assert_eq!(missing, "reading the disk's description mine.toml: no such file");
         let garbage = described("mine.toml", |_| Ok("garbage".into())).expect_err("refused");
-        assert!(garbage.starts_with("mine.toml describes no disk: "), "{garbage}");
+        assert!(garbage.starts_with("mine.toml is not a disk description: "), "{garbage}");
     }
 }

@@ -70,9 +70,7 @@ impl Axis for Memory {
         match bytes(value) {
             _ if value == DEFAULT => Ok(()),
             Some(bytes) if bytes >= LEAST => Ok(()),
-            _ => Err(format!(
-                "`{value}` is too little memory for any process; some tens of MiB are the least that works"
-            )),
+            _ => Err(format!("`{value}` is too little memory for any process; the minimum is some tens of MiB")),
         }
     }
 
@@ -91,7 +89,7 @@ impl Axis for Memory {
 
     fn apply(&self, _: &str, value: &str, ground: &mut dyn Ground) -> Result<Applied, String> {
         let place = place(&*ground)?;
-        let bytes = bytes(value).ok_or_else(|| format!("`{value}` is no size"))?.to_string();
+        let bytes = bytes(value).ok_or_else(|| format!("`{value}` is not a size"))?.to_string();
         if let Some(file) = &place.enable {
             ground.set(file, "+memory", "-memory")?;
         }
@@ -102,7 +100,7 @@ impl Axis for Memory {
         if let Some((file, value)) = swap {
             ground.write(&group.join(file), value.unwrap_or(&bytes))?;
         }
-        let own = "this filesystem keeps a cache of its own, which limit.memory does not reach";
+        let own = "this filesystem has its own cache, which limit.memory does not limit";
         let remarks = ground.has_own_cache().then(|| own.to_owned()).into_iter().collect();
         let entrance = group.join("cgroup.procs").display().to_string();
         let enter = vec!["sh".into(), "-c".into(), ENTER.into(), entrance];
@@ -117,7 +115,7 @@ impl Axis for Memory {
         let number = found.as_deref().and_then(|found| found.parse().ok());
         if !number.zip(bytes(value)).is_some_and(|(found, asked)| takes(found, asked)) {
             let shown = found.as_deref().unwrap_or("nothing");
-            return Err(format!("limit.memory {value} did not take: {} shows {shown}", file.display()));
+            return Err(format!("limit.memory {value} did not take effect: {} shows {shown}", file.display()));
         }
         Ok(vec![OptionFound { asked: format!("limit.memory {value}"), found, by: file.display().to_string() }])
     }
@@ -142,7 +140,7 @@ impl Axis for Memory {
         let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())?;
         (kills > 0).then(|| {
             let file = file.display();
-            format!("limit.memory {value} is less than the engine needs for this work: the kernel ended it ({file}: oom_kill {kills}); give it more")
+            format!("limit.memory {value} is too low for this work: the kernel killed the engine ({file}: oom_kill {kills}); raise it")
         })
     }
 }
@@ -156,7 +154,7 @@ fn place(machine: &dyn Look) -> Result<Place, String> {
     let read = |path: &str| machine.read(Path::new(path)).unwrap_or_default();
     let (mounts, own) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
     two(&mounts, &own, machine).or_else(|| one(&mounts, &own)).ok_or_else(|| {
-        "limit.memory needs the memory controller of control groups, and none is mounted here (mount -t cgroup2 cgroup2 \
+        "limit.memory needs the memory controller of control groups, which is not mounted here (mount -t cgroup2 cgroup2 \
          /sys/fs/cgroup; in a container, start it with its control groups writable)"
             .into()
     })

@@ -34,13 +34,12 @@ impl Setting {
     pub fn of(name: &str, value: &str) -> Result<Setting, String> {
         let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!("\"{name}\" is no name of a queue setting"));
+            return Err(format!("\"{name}\" is not a queue setting"));
         }
         let file = NAMES.iter().find(|(friendly, _)| *friendly == name).map_or(name, |(_, file)| *file);
         let meant = match (name, value) {
-            ("read_ahead", _) => {
-                kib(value).ok_or_else(|| format!("read_ahead {value} is no size in whole KiB, such as 128k or 4M"))?
-            }
+            ("read_ahead", _) => kib(value)
+                .ok_or_else(|| format!("read_ahead {value} is not a size in whole KiB, such as 128k or 4M"))?,
             (WRITE_CACHE, "on" | "1" | "true" | BACK) => BACK.into(),
             (WRITE_CACHE, "off" | "0" | "false" | THROUGH) => THROUGH.into(),
             (WRITE_CACHE, other) => {
@@ -76,7 +75,7 @@ impl Setting {
         let (path, only_the_view) = self.place(&disk.name, &*ground);
         let text = ground.read(&path).ok_or_else(|| {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            format!("{} has no queue setting {name} (ls /sys/block/*/queue shows what there is)", disk.name)
+            format!("{} has no queue setting {name} (ls /sys/block/*/queue lists them)", disk.name)
         })?;
         let mut applied = Applied { shown: path.clone(), ..Applied::default() };
         let was = chosen(&text);
@@ -100,7 +99,7 @@ impl Setting {
         let text = machine.read(&applied.shown).unwrap_or_default();
         let now = chosen(&text);
         if now != self.value {
-            return Err(format!("{} did not take: {} shows {now}", self.asked, applied.shown.display()));
+            return Err(format!("{} did not take effect: {} shows {now}", self.asked, applied.shown.display()));
         }
         let by = applied.shown.display().to_string();
         Ok(vec![OptionFound { asked: self.asked.clone(), found: Some(now.into()), by }])
@@ -111,7 +110,7 @@ impl Setting {
 fn no_flushes(asked: &str, disk: &Disk) -> String {
     let below = if disk.on_image { "the image's disk" } else { "the device" };
     format!(
-        "{asked}: only the kernel's view of {} is changed, so it sends no flushes, and what a cache of {below} holds is lost with the power",
+        "{asked}: this changes only the kernel's view of {}, so it sends no flushes, and a power cut loses the data in a cache of {below}",
         disk.name
     )
 }

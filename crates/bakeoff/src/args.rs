@@ -132,7 +132,7 @@ pub enum Verb {
     /// The process that serves a disk; started by bakeoff itself
     #[command(hide = true)]
     ServeDisk(ServeDiskArgs),
-    /// The process that carries out and inspects power cuts in a virtual machine; started by bakeoff itself
+    /// The process that simulates and inspects power cuts in a virtual machine; started by bakeoff itself
     #[command(hide = true)]
     Witness,
     /// The first process of a virtual machine; started by bakeoff itself
@@ -235,7 +235,7 @@ pub struct ResumeArgs {
 /// What counts as a failure of a run that ended
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Gate {
-    /// The answer takes no contender yet
+    /// The run does not decide on a contender
     Inconclusive,
     /// A contender dropped out
     Dropped,
@@ -253,7 +253,7 @@ pub struct Output {
     /// Compare every contender with the one you use now
     #[arg(long, value_name = "CONTENDER")]
     pub against: Option<String>,
-    /// Exit with status 5 if the answer takes no contender yet (inconclusive), 6 if a contender dropped out (dropped)
+    /// Exit with status 5 if the run does not decide on a contender (inconclusive), 6 if a contender dropped out (dropped)
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
     pub fail_on: Vec<Gate>,
     /// Plain lines instead of a progress display
@@ -344,7 +344,7 @@ pub struct FeaturesArgs {
     /// Your own filesystem descriptions: TOML files, or folders of them
     #[arg(long, value_name = "PATH", conflicts_with = "dir")]
     pub filesystems: Vec<PathBuf>,
-    /// Test the filesystem at this directory, as far as possible without formatting; several are shown side by side
+    /// Test the filesystem at this directory, as far as possible without formatting; several are shown in columns
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,
     /// Kernels, as for `run` (debian:6.12, debian:newest, host): each filesystem on each of them, in virtual machines with images in memory [default: host; for a filesystem that this kernel lacks, one that has it]
@@ -356,7 +356,7 @@ pub struct FeaturesArgs {
     /// Folder for the images, or `memory`
     #[arg(long, value_name = "FOLDER", default_value = crate::scratch::DEFAULT)]
     pub scratch: PathBuf,
-    /// Show for each answer what was tried and what the system returned
+    /// Show for each answer the test and what the system returned
     #[arg(long, group = "form")]
     pub how: bool,
     /// Print JSON
@@ -373,7 +373,7 @@ pub struct FeaturesArgs {
 /// `bakeoff systems`
 #[derive(Debug, Args)]
 pub struct SystemsArgs {
-    /// List Debian kernels available for guests, by series: version, suite, and whether it is already here; package lists older than a day are refreshed
+    /// List Debian kernels available for guests, by series: version, suite, downloaded release; package lists older than a day are refreshed
     #[arg(long)]
     pub kernels: bool,
     /// Download this Debian kernel for guests now instead of when a run first needs it

@@ -13,7 +13,7 @@ use workload::catalogue::{Kind, WorkCatalogue};
 const NAME_IT: &str = "if you trust its commands, name it with --filesystems";
 
 /// What to do about any other file that is not loaded unasked.
-const OWN_IT: &str = "make it yours alone (chown, chmod go-w), or name it on the command line";
+const OWN_IT: &str = "make yourself its owner and only writer (chown, chmod go-w), or name it on the command line";
 
 /// All that can be named.
 pub struct Catalogue {
@@ -65,7 +65,7 @@ impl Catalogue {
             })
         });
         if let Err(why) = added {
-            own_files::warn_once(&path, &format!("{} is passed over: {why}", path.display()));
+            own_files::warn_once(&path, &format!("{} is ignored: {why}", path.display()));
             self.filesystems.pass_over(&path, why);
         }
     }
@@ -78,7 +78,7 @@ impl Catalogue {
     fn add_named(&mut self, path: &Path) -> Result<(), Failure> {
         let files = if path.is_dir() { own_files::toml_files(path) } else { vec![path.to_owned()] };
         if files.is_empty() {
-            return Err(Failure::usage(format!("--filesystems {}: it holds no NAME.toml", path.display())));
+            return Err(Failure::usage(format!("--filesystems {}: the folder has no NAME.toml", path.display())));
         }
         files.into_iter().try_for_each(|file| {
             let text = text_file(&file, TEXT_LIMIT);

@@ -16,10 +16,8 @@ pub fn asked(workload: &Workload, clients: &[u32]) -> Result<Option<(String, Vec
         return Ok(None);
     }
     if workload.options.iter().any(|option| option.name == SETTING) {
-        let text = format!(
-            "--clients: {} has an option of its own that is called `clients`; run it without mpirun",
-            workload.name
-        );
+        let text =
+            format!("--clients: the workload {} has its own option `clients`; run it without mpirun", workload.name);
         return Err(Failure::usage(text));
     }
     Ok(Some((SETTING.into(), clients.iter().map(u32::to_string).collect())))
@@ -45,15 +43,15 @@ pub fn are_there() -> bool {
 /// Refuses a plan whose clients are not there, before anything is touched.
 pub fn check(plan: &ResolvedPlan) -> Result<(), Failure> {
     let Some(wanted) = wanted(plan) else {
-        let text = "under mpirun all work is done by clients, and this plan names none: give --clients";
+        let text = "under mpirun, clients do all work, and this plan has no clients: give their number with --clients";
         return there().map_or(Ok(()), |_| Err(Failure::usage(text)));
     };
     match there() {
         None => Err(Failure::usage(format!(
-            "the work is for {wanted} clients, which are ranks of MPI: mpirun -np {wanted} bakeoff ranks ... (docs/many.md)"
+            "the work needs {wanted} clients, each an MPI rank: start it as mpirun -np {wanted} bakeoff ranks ... (docs/many.md)"
         ))),
         Some((there, _)) if there < wanted => Err(Failure::usage(format!(
-            "the work is for {wanted} clients, and mpirun started {there}: give it -np {wanted}, or fewer with --clients"
+            "the work needs {wanted} clients, and mpirun started {there}: start it with -np {wanted}, or lower --clients"
         ))),
         Some(_) => Ok(()),
     }

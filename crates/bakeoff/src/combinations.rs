@@ -48,7 +48,9 @@ pub fn tell_apart(works: &mut [Work]) -> Result<(), String> {
         {
             let keys: Vec<&String> = own.keys().filter(|key| own.get(*key) != other.get(*key)).collect();
             if keys.is_empty() {
-                return Err(format!("the workload {name} is named twice at scale {scale}, with the same options"));
+                return Err(format!(
+                    "the workload {name} is listed twice at scale {scale} with the same options; leave one out"
+                ));
             }
             differing.extend(keys);
         }

@@ -72,7 +72,7 @@ pub fn entries(
     all_or_none(&contenders, modelled, apart)?;
     contenders.iter().try_for_each(staging::check_disk)?;
     // Instructions and times are figures of different operations, and every contender has all of a run's.
-    let apart = "instructions are counted for all contenders or for none (--count-instructions)";
+    let apart = "--count-instructions applies to all contenders or to none";
     all_or_none(&contenders, is_counted, apart)?;
     for contender in &contenders {
         let filesystem = catalogue.filesystems.get(&contender.filesystem)?;
@@ -212,13 +212,15 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>
     let lists =
         [&what.shared, &what.fs, &what.mkfs, &what.mount, &what.scheduler, &what.axis, &what.exclude, &what.kernel];
     if lists.iter().any(|list| !list.is_empty()) || aged(what) {
-        let have_no_place = "nothing is formatted, so --fs, --shared, --mkfs, --mount, --age, --fill, --scheduler, --kernel and --axis have no place";
+        let have_no_place = "--fs, --shared, --mkfs, --mount, --age, --fill, --scheduler, --kernel and --axis need formatted filesystems";
         let text = if what.dir.is_empty() {
             format!(
-                "without root the current directory is measured: {have_no_place}; run with sudo to compare filesystems"
+                "without root the current directory is measured and nothing is formatted: {have_no_place}; run with sudo to compare filesystems"
             )
         } else {
-            format!("--dir measures what is mounted there: {have_no_place}; use --image or --on to compare filesystems")
+            format!(
+                "--dir measures the mounted filesystem and formats nothing: {have_no_place}; use --image or --on to compare filesystems"
+            )
         };
         return Err(Failure::usage(text));
     }
@@ -266,7 +268,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
         .filter(|system| system.can_compete && !system.shared)
         .collect();
     if able.is_empty() {
-        return Err(Failure::new("no filesystem can compete here; `bakeoff systems` says why, and what would help"));
+        return Err(Failure::new("no filesystem can compete here; `bakeoff systems` shows why, and what would help"));
     }
     let by_default =
         |system: &&staging::System| catalogue.filesystems.get(&system.name).is_ok_and(|one| one.by_default);
@@ -288,9 +290,7 @@ fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
         let base = name.split('+').next().unwrap_or_default();
         // A file that cannot be read says so by itself.
         if catalogue.filesystems.get(base).is_ok_and(|one| one.shared.is_none()) {
-            return Err(Failure::usage(format!(
-                "--shared {name}: it is a filesystem of one machine; name it with --fs"
-            )));
+            return Err(Failure::usage(format!("--shared {name}: it is a local filesystem; name it with --fs")));
         }
         if catalogue.filesystems.get(base).is_err() {
             let nearest = workload::nearest(base, known.iter().copied());
@@ -349,7 +349,7 @@ fn apply(
         if !contenders.iter().any(|contender| contender.filesystem == name || contender.label == name) {
             let labels: Vec<&str> = contenders.iter().map(|contender| contender.label.as_str()).collect();
             return Err(Failure::usage(format!(
-                "{flag} {text}: no contender is called {name}; there are {}",
+                "{flag} {text}: there is no contender {name}; known: {}",
                 labels.join(", ")
             )));
         }
@@ -399,15 +399,15 @@ pub fn in_guests(entries: &[PlannedContender]) -> Option<String> {
     let mut text = format!("In a virtual machine: {}.", named.join(", "));
     if guests.len() < real().count() {
         text.push_str(&format!(
-            " The others run on this machine, and the two are never ranked together; --kernel {first} puts all on the \
-             same ground."
+            " The others run on this machine's kernel, and the two groups are ranked apart; --kernel {first} runs all in \
+             virtual machines."
         ));
     }
     let mut fetched: Vec<&str> = guests.iter().filter_map(|entry| entry.asked.kernel.as_deref()).collect();
     fetched.retain(|kernel| kernel.starts_with("debian:") && !staging::kernel_is_here(kernel));
     fetched.dedup();
     if !fetched.is_empty() {
-        text.push_str(&format!(" Debian's kernel is downloaded first, and not installed: {}.", fetched.join(", ")));
+        text.push_str(&format!(" Debian's kernel is first downloaded, but not installed: {}.", fetched.join(", ")));
     }
     text.push('\n');
     Some(text)

@@ -99,7 +99,7 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     if !unknown.is_empty() {
         let works = unknown.join(", ");
         return Some(format!(
-            "Budget: {}. How long the programs of {works} take is unknown before the first round.",
+            "Budget: {}. The run time of the programs of {works} is unknown before the first round.",
             duration(budget)
         ));
     }
@@ -107,16 +107,16 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let least = plan.sampling.range().0;
     let block = duration(bought.block_seconds);
     let bought = match (bought.blocks, bought.smallest_shown) {
-        (0, _) => format!("less than one round, which takes about {block}"),
-        (1, _) => format!("one round of about {block}, too few for any interval; {least} are the least"),
+        (0, _) => format!("less than one round of about {block}"),
+        (1, _) => format!("one round of about {block}; an interval needs {least} rounds or more"),
         (blocks, Some(shown)) if blocks >= least => format!(
-            "about {blocks} rounds of {block}; at 5 % scatter between trials that shows differences from {:.0} % on",
+            "about {blocks} rounds of {block}; at 5 % scatter between trials they show differences of {:.0} % or more",
             shown * 100.0
         ),
-        (blocks, _) => format!("about {blocks} rounds of {block}, too few for any interval; {least} are the least"),
+        (blocks, _) => format!("about {blocks} rounds of {block}; an interval needs {least} rounds or more"),
     };
     Some(format!(
-        "Budget: {} buys {bought}, on a device of {} MB/s. The run says better after its first round.",
+        "Budget: {} allows {bought}, on a device of {} MB/s. The estimate improves after the first round.",
         duration(budget),
         ASSUMED_RATE / 1e6
     ))

@@ -18,7 +18,7 @@ pub fn watch() -> Arc<AtomicBool> {
 pub fn reason(exceeded: &AtomicBool) -> String {
     match system::process::file_size_limit() {
         Some(bytes) if exceeded.load(Ordering::SeqCst) => format!(
-            "; a file would have become larger than {}, the limit of this process (RLIMIT_FSIZE): raise it with `ulimit -f unlimited`",
+            "; a file would exceed {}, the limit of this process (RLIMIT_FSIZE): raise it with `ulimit -f unlimited`",
             records::show_bytes(bytes)
         ),
         _ => String::new(),

@@ -48,13 +48,16 @@ pub fn translated(path: &Path) -> Result<String, Failure> {
     let shown = path.display().to_string().escape_debug().to_string();
     let made = fio::translated(&file, &name_of(path), &format!("As fio's {shown}"));
     let made = made.map_err(|problems| {
-        let way = "`bakeoff run` has fio itself run it";
-        Failure::usage(format!("{shown} has no counterpart in Bakeoff's own engine:\n{}\n{way}", problems.join("\n")))
+        let way = "`bakeoff run` runs the job file with fio itself";
+        Failure::usage(format!(
+            "{shown} cannot be translated for Bakeoff's own engine:\n{}\n{way}",
+            problems.join("\n")
+        ))
     })?;
     let text = made.workload.text().map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
-    let mut heading = format!("# From {shown}. Random numbers, data and how files are made are Bakeoff's own.\n");
+    let mut heading = format!("# From {shown}. Random numbers, data and file creation are Bakeoff's own, not fio's.\n");
     if !made.differences.is_empty() {
-        heading += &format!("# Left out or done otherwise:\n#   {}\n", made.differences.join("\n#   "));
+        heading += &format!("# Left out or different from fio:\n#   {}\n", made.differences.join("\n#   "));
     }
     Ok(heading + &text)
 }
@@ -78,7 +81,7 @@ fn refused(path: &Path, problem: &fio::Problem) -> Failure {
 fn check(path: &Path, file: &JobFile) -> Result<(), Failure> {
     let failed = |what: &str, error: &std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::usage(format!(
-            "{}: fio runs job files, and is not installed here: `apt-get install fio`",
+            "{}: fio job files need fio, which is not installed: `apt-get install fio`",
             path.display()
         )),
         _ => Failure::new(format!("{}: {what} fio: {error}", path.display())),
@@ -98,5 +101,5 @@ fn check(path: &Path, file: &JobFile) -> Result<(), Failure> {
     let printed = [output.stderr, output.stdout].concat();
     let printed = String::from_utf8_lossy(&printed);
     let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(LINES).collect();
-    Err(Failure::usage(format!("fio does not take {}: {}", path.display(), lines.join("; "))))
+    Err(Failure::usage(format!("fio rejects {}: {}", path.display(), lines.join("; "))))
 }

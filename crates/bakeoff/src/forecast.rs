@@ -18,7 +18,7 @@ pub struct Forecast {
     title: String,
     /// Where it runs.
     place: Ground,
-    /// Who competes, in the order of the plan; a hidden second entry stands at the end.
+    /// Who competes, in the order of the plan; a hidden second entry is at the end.
     contenders: Vec<Entry>,
     /// The work.
     workloads: Vec<Load>,
@@ -72,7 +72,7 @@ struct Entry {
     name: String,
     /// Filesystem.
     filesystem: String,
-    /// All that was asked for beside it, by the names that axes have: `mkfs`, `mkfs.rmapbt`, `mount`, `scheduler`, `kernel`, `age`,
+    /// All other requested settings, by the names that axes have: `mkfs`, `mkfs.rmapbt`, `mount`, `scheduler`, `kernel`, `age`,
     /// `fill`, `device.read_ahead`, `limit.memory` ...
     settings: Vec<Setting>,
     /// Index of the contender that it repeats, unseen by tables, for the noise floor; null for all others.
@@ -142,7 +142,7 @@ struct Costs {
     seconds_per_block: Option<f64>,
     /// The device's assumed speed.
     assumed_bytes_per_second: f64,
-    /// Bytes that the workloads write in the least number of blocks; journals and metadata come beside them.
+    /// Bytes that the workloads write in the least number of blocks; not counting journals and metadata.
     bytes_written: u64,
     /// What ageing takes; null where nothing is aged.
     ageing: Option<Ageing>,
@@ -179,7 +179,7 @@ struct Commands {
 struct TrialCommands {
     /// Index into `contenders`.
     contender: usize,
-    /// The commands in their order; what stands between mounting and unmounting is done again for each phase.
+    /// The commands in their order; those from mounting to unmounting are repeated for each phase.
     commands: Vec<String>,
     /// Why it cannot compete; null where it can.
     obstacle: Option<String>,

@@ -96,7 +96,8 @@ fn on_topic(verb: &str, topic: &str) -> Result<Page, Failure> {
     }
     let mut all = Arguments::command();
     all.build();
-    let verb = all.find_subcommand(verb).ok_or_else(|| Failure::usage(format!("no verb is called `{verb}`")))?.clone();
+    let verb =
+        all.find_subcommand(verb).ok_or_else(|| Failure::usage(format!("`{verb}`: no verb has this name")))?.clone();
     let (name, mut known) = (verb.get_name(), topics(&verb));
     if known.is_empty() {
         let why = format!("`bakeoff {name}` has no topics: `bakeoff help {name}` shows all its options");
@@ -104,7 +105,7 @@ fn on_topic(verb: &str, topic: &str) -> Result<Page, Failure> {
     }
     if !known.iter().any(|known| known == topic) {
         known.push(ALL.to_owned());
-        let lists = format!("there are {}", known.join(", "));
+        let lists = format!("topics: {}", known.join(", "));
         return Err(unknown(topic, &format!("no topic of `bakeoff {name}`"), &known, &lists));
     }
     let only = |arg: Arg| {
@@ -164,5 +165,5 @@ fn words(command: &Command) -> Vec<String> {
 fn unknown(word: &str, what: &str, known: &[String], lists: &str) -> Failure {
     let nearest = workload::nearest(word, known.iter().map(String::as_str));
     let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-    Failure::usage(format!("{what} is called `{word}`{hint} ({lists})"))
+    Failure::usage(format!("`{word}`: {what} has this name{hint} ({lists})"))
 }

@@ -23,7 +23,7 @@ impl Need<'_> {
     /// `small-files at scale full makes 300,002 files and folders`.
     fn work_in_words(&self) -> String {
         let (work, files) = (self.work, self.estimate().inodes_at_most());
-        format!("{} at scale {} makes {files} files and folders", work.name, work.compiled.scale)
+        format!("{} at scale {} creates {files} files and folders", work.name, work.compiled.scale)
     }
 }
 
@@ -43,7 +43,7 @@ pub fn settle(
     if let Some((need, count)) = needs.iter().find_map(|need| Some((need, need.device.too_few_inodes?))) {
         let label = &need.contender.asked.label;
         return Err(Failure::usage(format!(
-            "{}, and the options of {label} ask mkfs for {count} inodes; ask for more of them, or for a smaller scale",
+            "{}, and the options of {label} give mkfs {count} inodes; raise that number, or use a smaller scale",
             need.work_in_words()
         )));
     }
@@ -75,7 +75,7 @@ fn fits(need: &Need, place: &Place, size: u64, fitting: u64) -> Result<(), Failu
     let (work, content) = (need.work, need.estimate().bytes_at_most);
     if content > size {
         return Err(Failure::usage(format!(
-            "{} at scale {} lays out {}, and {what} of {} cannot hold it; {way}, or a smaller scale",
+            "{} at scale {} writes {}, which does not fit on {what} of {}; {way}, or a smaller scale",
             work.name,
             work.compiled.scale,
             show_bytes(content),
@@ -84,7 +84,7 @@ fn fits(need: &Need, place: &Place, size: u64, fitting: u64) -> Result<(), Failu
     }
     if need.device.for_inodes > size {
         return Err(Failure::usage(format!(
-            "{}, and {} {}, which is too few on {what} of {}; {way}, mkfs options with more inodes, or a smaller scale",
+            "{}, and {} {}, which gives too few inodes on {what} of {}; {way}, mkfs options with more inodes, or a smaller scale",
             need.work_in_words(),
             need.contender.asked.label,
             need.device.because,

@@ -128,7 +128,7 @@ fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
 
 /// What a figure rests on.
 fn why(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
-    let cell = asked.value("cell").ok_or_else(|| Failure::usage("no cell is named"))?;
+    let cell = asked.value("cell").ok_or_else(|| Failure::usage("the address names no cell"))?;
     let Shown { material, view } = Shown::read(ledger, asked.value("run"))?;
     let why = view::why(&material, &view, cell)?;
     let id = &material.run.id;
@@ -157,7 +157,7 @@ fn why_way(id: &str, cell: &str) -> String {
 /// Two runs, or two contenders, side by side.
 fn compare(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
     let (Some(a), Some(b)) = (asked.value("a"), asked.value("b")) else {
-        return Err(Failure::usage("comparing needs two: name them as a and b"));
+        return Err(Failure::usage("a comparison needs two contenders or runs: name them as a and b"));
     };
     let (comparison, a, b) = comparing::compared(ledger, a, b)?;
     let choice = |named: &Named| {

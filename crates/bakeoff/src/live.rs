@@ -76,7 +76,7 @@ impl Live {
             .name("live report".into())
             .stack_size(STACK)
             .spawn(move || server.serve(&mut site, Some(&serving.feed)))
-            .map_err(|error| Failure::new(format!("starting the thread that serves the live report: {error}")))?;
+            .map_err(|error| Failure::new(format!("starting the thread of the live report: {error}")))?;
         let phases = plan.works.iter().flat_map(|work| {
             work.compiled.phases.iter().map(|phase| (work.name.clone(), phase.name.clone(), phase.title.clone()))
         });
@@ -106,11 +106,11 @@ impl Live {
         match news {
             Heard::Began { trials: (done, of), .. } => {
                 (self.place.done, self.place.of) = (*done, *of);
-                self.say(&format!("{of} trials in the first plan, {done} of them done"));
+                self.say(&format!("{of} trials planned at first, {done} of them done"));
                 self.tell(&News::Place(self.place.clone()));
             }
             Heard::Remark(text) => self.say(text),
-            Heard::ContenderOut { label, why } => self.warn(format!("{label} takes no part: {why}")),
+            Heard::ContenderOut { label, why } => self.warn(format!("{label} drops out: {why}")),
             Heard::TrialBegan { block, contender, workload } => {
                 self.place.block = block + 1;
                 self.place.contender = (*contender).into();
@@ -167,7 +167,7 @@ impl Live {
         self.say(&progress::outcome(contender, trial, done));
         let place = format!("{contender}, {}, round {}", trial.workload, trial.block + 1);
         if trial.status == TrialStatus::Failed {
-            self.warn(format!("{place}: {}", trial.reason.as_deref().unwrap_or("failed; no reason is known")));
+            self.warn(format!("{place}: {}", trial.reason.as_deref().unwrap_or("failed for an unknown reason")));
         }
         let disturbed = trial.phases.iter().filter(|phase| !phase.evidence.disturbed.is_empty());
         let disturbed = disturbed.map(|phase| format!("{}: {}", phase.name, phase.evidence.disturbed.join(", ")));
@@ -202,7 +202,7 @@ impl Live {
 
     /// All trials are done, and the report is being made.
     pub fn concluding(&self) {
-        self.tell(&News::Step(Step { text: "judging, and making the report".into(), phase: false }));
+        self.tell(&News::Step(Step { text: "judging the results and writing the report".into(), phase: false }));
     }
 
     /// Ends it: browsers that follow get the report, where there is one, and a little time to fetch it.
@@ -215,7 +215,7 @@ impl Live {
         match self.thread.join() {
             Ok(Ok(())) => {}
             Ok(Err(error)) => eprintln!("the live report ended before the run: {error}"),
-            Err(_) => eprintln!("the live report ended before the run; what was measured is kept"),
+            Err(_) => eprintln!("the live report ended before the run; completed trials are kept"),
         }
     }
 }

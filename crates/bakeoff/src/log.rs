@@ -25,7 +25,7 @@ impl Log {
         let path = ledger.with_extension("log");
         let file = open(&path);
         if let Err(error) = &file {
-            eprintln!("no log is kept: opening {}: {error}", path.display());
+            eprintln!("writing no log: opening {}: {error}", path.display());
         }
         Self { file: file.ok(), path }
     }
@@ -41,7 +41,7 @@ impl Log {
         let time = Timestamp::now().strftime(TIME).to_string();
         let lines: String = text.lines().map(|line| format!("{time}  {}\n", crate::text::harmless(line))).collect();
         if let Err(error) = file.write_all(lines.as_bytes()) {
-            eprintln!("no log is kept from here on: writing {}: {error}", self.path.display());
+            eprintln!("the log ends here: writing {}: {error}", self.path.display());
             self.file = None;
         }
     }
@@ -73,6 +73,6 @@ fn own(path: &Path) -> io::Result<File> {
     if read == 0 || is_time {
         Ok(file)
     } else {
-        Err(io::Error::other("bakeoff did not write it, and leaves it as it is"))
+        Err(io::Error::other("bakeoff did not write it and does not change it"))
     }
 }

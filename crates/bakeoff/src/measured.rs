@@ -17,7 +17,7 @@ pub fn keep(all: &[Survived]) {
     let rows: Vec<Measured> = all.iter().filter_map(|one| Measured::of(one, date.clone())).collect();
     let Some(path) = file().filter(|_| !rows.is_empty()) else { return };
     if let Err(error) = measured::add(&path, &rows) {
-        eprintln!("what was measured is not kept for reports of later runs: {}: {error}", path.display());
+        eprintln!("saving the results for reports of later runs: {}: {error}", path.display());
     }
 }
 
@@ -76,7 +76,7 @@ fn known() -> Vec<Measured> {
     let here = file().map(|path| (measured::read(&path), path));
     let here = match here {
         Some((Err(error), path)) => {
-            eprintln!("what was measured here is left out: {}: {error}", path.display());
+            eprintln!("leaving out earlier results of this machine: {}: {error}", path.display());
             Vec::new()
         }
         Some((Ok(rows), _)) => rows,

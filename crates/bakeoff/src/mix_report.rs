@@ -59,7 +59,7 @@ fn of_table(workload: &str, operation: &str, cache: &str) -> String {
 
 /// All the timed work of a workload, once: as many items or bytes of each operation as one trial of it does.
 fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Failure> {
-    let lacks = || Failure::new(format!("no trial of {name} in run {} was done", material.run.id));
+    let lacks = || Failure::new(format!("run {} has no completed trial of {name}", material.run.id));
     let work = material.run.new.works.iter().rfind(|work| work.name == name).ok_or_else(lacks)?;
     let of_work = |trial: &&TrialRecord| {
         trial.status != TrialStatus::Failed && trial.workload == work.name && trial.scale == work.scale

@@ -59,23 +59,25 @@ impl MountedBy {
 
     /// It in a sentence; None where there is nothing to say: everybody named a kernel.
     pub fn sentence(&self) -> Option<String> {
-        const HERE: &str = "What may be broken is mounted by this machine's own kernel";
-        const ALL_THE_SAME: &str = "`--in guest` mounts it in a virtual machine all the same";
+        const HERE: &str = "Possibly damaged filesystems are mounted by this machine's own kernel";
+        const ALL_THE_SAME: &str = "`--in guest` still mounts them in a virtual machine";
         let found = &self.found;
         let kernel = self.kernel.as_deref().unwrap_or_default();
         Some(match self.reason {
             Reason::Named => return None,
-            Reason::Asked if self.place == MountedIn::Here => format!("{HERE}, by `--in here`."),
-            Reason::Asked => format!("What may be broken is mounted in a virtual machine ({kernel}), by `--in guest`."),
-            Reason::Kvm => format!(
-                "What may be broken is mounted in a virtual machine ({kernel}), since KVM boots one here; `--in here` has this machine's own kernel do it."
+            Reason::Asked if self.place == MountedIn::Here => format!("{HERE}, as set by `--in here`."),
+            Reason::Asked => format!(
+                "Possibly damaged filesystems are mounted in a virtual machine ({kernel}), as set by `--in guest`."
             ),
-            Reason::Program => format!("{HERE}: programs of your own are not in a virtual machine."),
-            Reason::NoGuests => format!("{HERE}: virtual machines need more than is here ({found})."),
+            Reason::Kvm => format!(
+                "Possibly damaged filesystems are mounted in a virtual machine ({kernel}), since KVM works here; with `--in here` this machine's own kernel mounts them."
+            ),
+            Reason::Program => format!("{HERE}: your own programs do not run in a virtual machine."),
+            Reason::NoGuests => format!("{HERE}: virtual machines cannot run here ({found})."),
             Reason::NoKernel => format!("{HERE}: {found}."),
             Reason::KernelLacks => format!("{HERE}: {found}."),
             Reason::NoKvm => format!(
-                "{HERE}: a virtual machine would be {found}, and that takes half a second and more for each state; {ALL_THE_SAME}."
+                "{HERE}: a virtual machine would be {found}, and takes half a second or more for each state; {ALL_THE_SAME}."
             ),
         })
     }
@@ -92,13 +94,12 @@ trait Offers {
 }
 
 /// Nothing to boot, and what would help.
-const NO_KERNEL: &str =
-    "no kernel is here that a virtual machine could boot (`bakeoff systems --fetch debian:newest` downloads one)";
+const NO_KERNEL: &str = "no kernel for a virtual machine is installed or downloaded (`bakeoff systems --fetch debian:newest` downloads one)";
 
 /// The kernel of a guest that was asked for.
 fn guest_kernel(lacks: Option<String>, kernel: Option<String>) -> Result<String, Failure> {
     if let Some(lack) = lacks {
-        return Err(Failure::usage(format!("--in guest: virtual machines need more than is here: {lack}")));
+        return Err(Failure::usage(format!("--in guest: virtual machines cannot run here: {lack}")));
     }
     kernel.ok_or_else(|| Failure::usage(format!("--in guest: {NO_KERNEL}")))
 }
@@ -111,9 +112,9 @@ fn decided(asked: Option<MountedIn>, program: bool, named: bool, offers: &dyn Of
     }
     match asked {
         Some(MountedIn::Here) => Ok(MountedBy::here(Reason::Asked, "")),
-        Some(MountedIn::Guest) if program => {
-            Err(Failure::usage("--in guest: programs are only cut on this machine's own kernel: leave it out"))
-        }
+        Some(MountedIn::Guest) if program => Err(Failure::usage(
+            "--in guest: power cuts of programs run only on this machine's own kernel: leave it out",
+        )),
         Some(MountedIn::Guest) => {
             guest_kernel(offers.lacks(), offers.kernel()).map(|kernel| guest(Reason::Asked, kernel))
         }
@@ -273,7 +274,7 @@ mod tests {
         let refused = asked(MountedIn::Guest, false, &without).expect_err("nothing to boot").text;
         assert!(refused.contains("systems --fetch"), "{refused}");
         let refused = asked(MountedIn::Guest, true, &LAPTOP).expect_err("a program").text;
-        assert!(refused.contains("programs are only cut"), "{refused}");
+        assert!(refused.contains("power cuts of programs run only"), "{refused}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -
         let Some(release) = staging::kernel_release(contender.kernel.as_deref()) else { continue };
         let Some(near) = staging::nearest(filesystem, set, contender, &release) else { continue };
         let form = near.nearest.as_ref().map(Nearest::in_full).unwrap_or_default();
-        let told = format!("the nearest form of today of {form}. {}", as_it_was(filesystem, set));
+        let told = format!("the nearest supported form of {form}. {}", as_it_was(filesystem, set));
         said.entry(told).or_default().push(near.label.clone());
         *contender = near;
     }
@@ -38,8 +38,8 @@ fn as_it_was(filesystem: &staging::Filesystem, set: &Contender) -> String {
         release.is_some_and(|release| staging::nearest(filesystem, set, set, &release).is_none())
     };
     match (kernels.iter().rev().find(takes), kernels.first()) {
-        (Some(newest), _) => format!("--kernel {newest} takes it as it was."),
-        (None, Some(oldest)) => format!("No kernel that is known here takes it as it was (the oldest is {oldest})."),
+        (Some(newest), _) => format!("--kernel {newest} accepts the original form."),
+        (None, Some(oldest)) => format!("No known kernel accepts the original form (the oldest is {oldest})."),
         (None, None) => "No other kernel is known here.".into(),
     }
 }

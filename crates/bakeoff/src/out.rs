@@ -61,7 +61,7 @@ fn send(text: &str) {
     drop(out);
     if GOES_ON.load(Ordering::Relaxed) {
         GONE.store(true, Ordering::Relaxed);
-        complain(&format!("bakeoff: standard output is lost ({error}); the work goes on\n"));
+        complain(&format!("bakeoff: standard output is closed ({error}); the work continues\n"));
         return;
     }
     if error.kind() == ErrorKind::BrokenPipe {

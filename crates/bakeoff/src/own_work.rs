@@ -53,7 +53,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     if own.name.len() > own.command.len() {
-        let text = format!("--name {}: there are more names than commands", own.name[own.command.len()]);
+        let text = format!("--name {}: the command line has more names than commands", own.name[own.command.len()]);
         return Err(Failure::usage(text));
     }
     let mut phases = Vec::new();
@@ -142,7 +142,7 @@ fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::usage(format!("--copy-in {}: {why}", folder.display()));
     let whole = folder.canonicalize().map_err(|error| failed(&error))?;
     if !whole.is_dir() {
-        return Err(failed(&"this is no folder"));
+        return Err(failed(&"it is not a folder"));
     }
     let text = whole.to_str().ok_or_else(|| failed(&"its name is not UTF-8"))?;
     Ok(["cp", "-a", "--no-target-directory", "--", text, "."].map(str::to_owned).into())
@@ -156,13 +156,13 @@ fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> 
     let failed = |why: String| Failure::usage(format!("{option} {text:?}: {why}"));
     let mut words = shell_words::split(text).map_err(|error| failed(error.to_string()))?;
     if let Some(word) = words.iter().find(|word| SHELL_WORDS.contains(&word.as_str())) {
-        return Err(failed(format!("`{word}` means something to a shell only; --shell has one read the commands")));
+        return Err(failed(format!("only a shell understands `{word}`; --shell runs the commands in a shell")));
     }
     let home = std::env::var("HOME").unwrap_or_default();
     for word in words.iter_mut().filter(|word| !home.is_empty() && word.starts_with("~/")) {
         word.replace_range(..1, &home);
     }
-    let program = words.first_mut().ok_or_else(|| failed("there is no program in it".into()))?;
+    let program = words.first_mut().ok_or_else(|| failed("it names no program".into()))?;
     if let Some(found) = found(program).map_err(failed)? {
         *program = found;
     }
@@ -179,7 +179,7 @@ fn found(program: &str) -> Result<Option<String>, String> {
     if programs::is_here(program) {
         return Ok(None);
     }
-    Err(format!("there is no program `{program}` in {}; name it by its path, or install it", workload::command::PATH))
+    Err(format!("no program `{program}` in {}; give its path, or install it", workload::command::PATH))
 }
 
 /// A name for a phase, of the letters that names may have.

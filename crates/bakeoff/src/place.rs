@@ -121,16 +121,14 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
     let mut said = Vec::new();
     for cleaned in staging::clean(&found.leftovers, &Journal::new()) {
         let id = &cleaned.id;
-        said.extend(
-            cleaned.removed.iter().map(|what| format!("left over from an interrupted run, now removed: {what}")),
-        );
-        said.extend(cleaned.left_alone.iter().map(|why| format!("left over from run {id}, and left alone: {why}")));
+        said.extend(cleaned.removed.iter().map(|what| format!("removed a leftover of an interrupted run: {what}")));
+        said.extend(cleaned.left_alone.iter().map(|why| format!("a leftover of run {id} is not removed: {why}")));
         said.extend(cleaned.problems.iter().map(|why| {
-            format!("left over from run {id}, and set aside until the next start: {why}; `bakeoff clean --forget {id}` forgets it")
+            format!("a leftover of run {id} could not be removed, the next start tries again: {why}; `bakeoff clean --forget {id}` drops its record")
         }));
     }
     let strangers = staging::first_seen(found.strangers);
-    said.extend(strangers.iter().map(|one| format!("{} is left alone: {}", one.path.display(), one.why)));
+    said.extend(strangers.iter().map(|one| format!("{} is not touched: {}", one.path.display(), one.why)));
     Ok(said)
 }
 
@@ -141,10 +139,10 @@ const BESIDE: u64 = 256 << 20;
 pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     let Place::Image { scratch, .. } = &plan.place else { return Some("they share one place".into()) };
     if clients::wanted(plan).is_some() {
-        return Some("many clients work on one at a time".into());
+        return Some("many clients work on one contender at a time".into());
     }
     if plan.ages.is_some() {
-        return Some("aged images are restored one by one".into());
+        return Some("aged images are restored one at a time".into());
     }
     for asked in plan.contenders.iter().map(|entry| &entry.asked) {
         let label = asked.label.trim_end_matches(TWIN);
@@ -152,10 +150,10 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
             return Some(format!("{label} runs in a virtual machine"));
         }
         if axes::value(asked, "disk").is_some() {
-            return Some("disks are modelled one by one".into());
+            return Some("modelled disks are served one at a time".into());
         }
         if asked.filesystem != DEVICE && !filesystems.stands_alone(asked) {
-            return Some(format!("{label} has servers or devices of its own"));
+            return Some(format!("{label} needs its own servers or devices"));
         }
     }
     let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
@@ -164,7 +162,7 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
     let free = staging::room(scratch).ok()?;
     (needed > free).then(|| {
         let (count, folder) = (plan.contenders.len(), scratch.display());
-        format!("{count} images take up to {} together, and {folder} has {} free", show_bytes(needed), show_bytes(free))
+        format!("{count} images together take up to {}, and {folder} has {} free", show_bytes(needed), show_bytes(free))
     })
 }
 

@@ -49,7 +49,12 @@ pub fn check(workload: &Workload) -> Result<(), Failure> {
         return Ok(());
     }
     let names: Vec<&str> = missing.iter().map(|program| &*program.program).collect();
-    Err(Failure::usage(format!("{} runs {}, not found here: `{}`", workload.name, names.join(", "), install(&missing))))
+    Err(Failure::usage(format!(
+        "{} runs {}, which is not installed: `{}`",
+        workload.name,
+        names.join(", "),
+        install(&missing)
+    )))
 }
 
 /// The command that installs what is missing.

@@ -64,7 +64,7 @@ impl Progress {
     fn times(&self, done: u64, of: u64) -> String {
         let gone = clock(self.pace.gone());
         let left = self.pace.left(done as usize, of as usize);
-        left.map_or_else(|| format!("{gone} gone"), |left| format!("{gone} gone, about {} left", clock(left)))
+        left.map_or_else(|| format!("{gone} elapsed"), |left| format!("{gone} elapsed, about {} left", clock(left)))
     }
 
     fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
@@ -79,7 +79,7 @@ impl Progress {
             eprintln!("{told}  ({})", self.times(done.0 as u64, done.1 as u64));
         }
         if trial.status == TrialStatus::Failed {
-            let reason = trial.reason.as_deref().unwrap_or("no reason is known");
+            let reason = trial.reason.as_deref().unwrap_or("failed for an unknown reason");
             self.line(&format!("  {contender}, {}: {reason}", trial.workload));
         }
     }
@@ -89,9 +89,9 @@ impl Watcher for Progress {
     fn news(&mut self, news: News) {
         match news {
             News::Began { run, trials } => {
-                self.line(&format!("run {run}: {} trials in the first plan", trials.1));
+                self.line(&format!("run {run}: {} trials planned at first", trials.1));
                 if let Some(path) = self.log.path() {
-                    self.show(&format!("what happens is written to {}", path.display()));
+                    self.show(&format!("log: {}", path.display()));
                 }
                 if let Some(bar) = &self.bar {
                     bar.set_length(trials.1 as u64);
@@ -100,7 +100,7 @@ impl Watcher for Progress {
                 }
             }
             News::Remark(text) => self.line(text),
-            News::ContenderOut { label, why } => self.line(&format!("{label} takes no part: {why}")),
+            News::ContenderOut { label, why } => self.line(&format!("{label} drops out: {why}")),
             News::TrialBegan { block, contender, workload } => {
                 self.block = block;
                 self.now = format!("{workload} on {contender}");

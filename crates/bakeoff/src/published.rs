@@ -29,13 +29,13 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
     let Beside { sections, sources, left_out } = beside(material, &view.table)?;
     let width = text::width();
     let head = format!(
-        "Published figures beside run {}: other machines, other years, their own sizes. They are no part of any \
-         statistics here.",
+        "Published figures next to those of run {}: from other machines, years and sizes. Statistics here ignore \
+         them.",
         material.run.id
     );
     let mut said = text::wrapped(&head, width, "", "");
     if sections.is_empty() && left_out == 0 {
-        return Ok(format!("{said}\nNothing has been published about the operations of this run.\n"));
+        return Ok(format!("{said}\nThere are no published figures of the operations of this run.\n"));
     }
     for (row, lines) in &sections {
         said.push_str(&format!("\n{} ({})\n", row.name, row.cache));
@@ -53,7 +53,7 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
         said.push_str(&text::wrapped(&line, width, "", "  "));
     }
     if let Some(other) = medium(material).filter(|_| left_out > 0).map(other) {
-        let line = format!("Left out: {left_out} published for {}, which say nothing about this device.", other.name());
+        let line = format!("Left out: {left_out} published for {}, a different kind of device.", other.name());
         said.push_str(&text::wrapped(&line, width, "", "  "));
     }
     Ok(said)

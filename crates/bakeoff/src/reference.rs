@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Stands in every file of the reference.
 pub const SIGN: &str = "Written by `bakeoff manual --reference`";
 
-/// What a reader who would edit one is told.
+/// The rule for editors, in every file.
 const WAYS: &str = "do not edit: change the declaration, then run `make reference`.";
 
 /// Every file of the reference.
@@ -104,9 +104,9 @@ fn default(arg: &Arg) -> String {
 
 /// The forms of `--json`.
 fn forms() -> Result<String, Failure> {
-    let about = "What the verbs write to standard output with `--json`: one document, errors on standard error as ever. Values are in \
-                 base units (bytes, seconds; shares of 1). A key that has nothing to say is `null`, never left out. New keys may \
-                 be added without a new `schema_version`. `VERB.schema.json` beside this page is the JSON Schema of each. `show \
+    let about = "What the verbs write to standard output with `--json`: one document; errors go to standard error. Values are in \
+                 base units (bytes, seconds; shares of 1). A key without a value is `null`, never omitted. New keys may \
+                 be added without a new `schema_version`. `VERB.schema.json` in this folder is the JSON Schema of each. `show \
                  --json` and `results.json` are described in [results-schema.md](../results-schema.md).";
     let mut text = page("Forms of `--json`", about);
     for (verb, schema) in json::schemas() {
@@ -127,8 +127,8 @@ fn filesystems() -> Result<String, Failure> {
     let about = format!(
         "A filesystem is one TOML file, `NAME.toml`: compiled in from [filesystems/](../../filesystems) and, where servers share it \
          over a network ([shared.md](../shared.md)), from [shared/](../../shared); or yours, in `filesystems/` or `shared/` below the configuration folder (`$XDG_CONFIG_HOME/bakeoff`, else `~/.config/bakeoff`), in \
-         the same beside a plan file, or named with `--filesystems`. An unknown key is an error. Commands are lists of \
-         words, run without a shell. Keys marked \\* are required. In commands stand\n\n{places}\nand under `[features]` also \
+         the same folders next to a plan file, or named with `--filesystems`. An unknown key is an error. Commands are lists of \
+         words, run without a shell. Keys marked \\* are required. Commands may contain\n\n{places}\nand under `[features]` also \
          `{{second}}` (another device), `{{folder}}` and `{{mib}}` (MiB)."
     );
     Ok(page("Files that describe filesystems", &about) + &types(schema_for!(staging::Filesystem))?)
@@ -137,8 +137,8 @@ fn filesystems() -> Result<String, Failure> {
 /// The columns of a claims file.
 fn claims() -> Result<String, Failure> {
     let about = "A claims file is CSV with a heading line, as [published/claims.csv](../../published/claims.csv); `bakeoff claims \
-                 --file FILE` holds its claims against a run, `bakeoff run --claims=FILE` makes the run that tests them. At most \
-                 10,000 claims. Columns marked \\* are required; the others may be left out or empty.";
+                 --file FILE` tests its claims with the results of a run, `bakeoff run --claims=FILE` makes the run that tests them. At \
+                 most 10,000 claims. Columns marked \\* are required; the others may be omitted or empty.";
     Ok(page("Claims files", about) + &types(literature::claims_schema())?)
 }
 

@@ -128,9 +128,9 @@ fn nothing_to_do(plan: &ResolvedPlan, disks: &BTreeSet<Option<String>>) -> Strin
         let reads_device = estimate.needs_device && !estimate.needs_files;
         match plan.place {
             _ if !reads_device && estimate.needs_aged => "it reads aged files, and no contender is aged (--age)",
-            _ if !reads_device => "no contender was chosen for it",
+            _ if !reads_device => "no contender of this run can do it",
             Place::Directories(_) => "it reads the raw device, which a directory does not have (use --image or --on)",
-            _ if disks.len() > 1 => "it reads the raw device of one disk, and several are named (name one with --disk)",
+            _ if disks.len() > 1 => "it reads the raw device of one disk, and --disk names several (name one)",
             _ => "it reads the raw device, and these contenders run in a virtual machine that counts instructions",
         }
     };
@@ -147,7 +147,7 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
         let needs = if groups().any(|group| group.over == Over::Trace) { "reads files" } else { "runs programs" };
         let (name, kernel) = (&guest.asked.label, guest.asked.kernel.as_deref().unwrap_or_default());
         Err(Failure::usage(format!(
-            "{} {needs} of this machine, and {name} would run on {kernel}, in a virtual machine that has none of them: leave {name} out",
+            "{} {needs} of this machine, and {name} runs on {kernel}, in a virtual machine without them: leave {name} out",
             work.name
         )))
     })
@@ -180,20 +180,16 @@ fn answer_soon(plan: &mut ResolvedPlan) {
 fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>, Failure> {
     let Some(shard) = what.shard else { return Ok(None) };
     let Some(samples) = sampling.samples else {
-        let text = format!(
-            "--shard {shard}: parts of a plan have a fixed number of rounds together; say how many with --samples"
-        );
+        let text =
+            format!("--shard {shard}: the shards of a plan need a fixed total of rounds; give it with --samples");
         return Err(Failure::usage(text));
     };
     if what.seed.or(plan.seed).is_none() {
-        let text = format!("--shard {shard}: all parts need the same seed; give each of them the same --seed");
+        let text = format!("--shard {shard}: all shards need the same seed; give each the same --seed");
         return Err(Failure::usage(text));
     }
     if samples < shard.of {
-        let text = format!(
-            "--shard {shard}: {samples} rounds cannot be cut into {} parts; ask for more with --samples",
-            shard.of
-        );
+        let text = format!("--shard {shard}: {samples} rounds are too few for {} shards; raise --samples", shard.of);
         return Err(Failure::usage(text));
     }
     Ok(Some(shard))
@@ -227,7 +223,8 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
         };
         if let Some(plan) = catalogue.work.plans.get(&name) {
             if let Some(other) = &chosen {
-                let text = format!("two plans are named, {} and {name}; run one after the other", other.name);
+                let text =
+                    format!("the command line names two plans, {} and {name}; run one after the other", other.name);
                 return Err(Failure::usage(text));
             }
             chosen = Some(plan.clone());
@@ -262,7 +259,7 @@ fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
     let nearest = workload::nearest(name, known.iter().copied());
     let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
     Failure::usage(
-        format!("no plan or workload is called `{name}`{hint} Known: {}", known.join(", ")).replace("  ", " "),
+        format!("there is no plan or workload `{name}`{hint} Known: {}", known.join(", ")).replace("  ", " "),
     )
 }
 
@@ -323,12 +320,12 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
     }
     combinations::tell_apart(&mut works).map_err(Failure::usage)?;
     if works.is_empty() {
-        return Err(Failure::usage(format!("the plan {} names no workload", plan.name)));
+        return Err(Failure::usage(format!("the plan {} has no workload", plan.name)));
     }
     if let Some(lost) = given.iter().find(|setting| !setting.taken) {
         let names: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
         return Err(Failure::usage(format!(
-            "--set {}: no workload of this run ({}) has such an option; `bakeoff workloads NAME` lists them",
+            "--set {}: no workload of this run ({}) has this option; `bakeoff workloads NAME` lists the options",
             lost.key,
             names.join(", ")
         )));
@@ -373,8 +370,8 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
     }
     if !system::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
         eprintln!(
-            "Not root: measuring the current directory on whatever is mounted here. As root, bakeoff formats and compares \
-             filesystems on images, drops caches for cold starts, and proves what the device delivered."
+            "Not root: measuring the current directory on its mounted filesystem. As root, bakeoff formats and compares \
+             filesystems on images, drops caches for cold starts, and verifies what the device delivered."
         );
         return Ok(Place::Directories(vec![PathBuf::from(".")]));
     }
@@ -389,7 +386,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
 /// The words that allow erasing what is on devices; which devices these are is found when they are taken.
 fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure> {
     if let (Place::Directories(_), Some(word)) = (place, what.erase.first()) {
-        let text = format!("--erase {word}: nothing is erased where directories are measured; leave it out");
+        let text = format!("--erase {word}: a run on directories erases nothing; leave it out");
         return Err(Failure::usage(text));
     }
     Ok(records::custody::Terms { erase: what.erase.clone(), promised: Vec::new() })

@@ -22,7 +22,7 @@ pub fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     }
     match std::fs::metadata(asked) {
         Ok(facts) if facts.is_dir() => Ok(asked.to_owned()),
-        Ok(_) => Err(refused("it is not a folder; name one in which images can be made".into())),
+        Ok(_) => Err(refused("it is not a folder; name a folder for images".into())),
         Err(error) => Err(refused(format!("{error}; make it with mkdir -p, or name another folder for images"))),
     }
 }

@@ -38,7 +38,7 @@ pub struct Refused {
     pub why: String,
 }
 
-/// What serving the disk costs by itself, measured before anything else: what is told of times on it is no real disk's.
+/// Cost of serving the disk, measured first; its times are not comparable with those of a real disk.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Served {
     /// Microseconds of the way to it and back, for a read of 4 KiB.
@@ -61,7 +61,10 @@ impl Served {
 
     /// It in a sentence.
     pub fn sentence(&self) -> String {
-        format!("The disk is served by Bakeoff itself: {}. Times on it are ranked with no real disk's.", self.words)
+        format!(
+            "The disk is served by Bakeoff itself: {}. Its times are not comparable with those of a real disk.",
+            self.words
+        )
     }
 }
 
@@ -86,7 +89,7 @@ pub struct Asked {
 pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Result<Asked, Failure> {
     let bytes = given("--image", &on.image, parse_bytes)?;
     if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
-        return Err(Failure::usage(format!("--html {}: it is there already; name another file", path.display())));
+        return Err(Failure::usage(format!("--html {}: the file exists; name another file", path.display())));
     }
     let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
@@ -139,20 +142,16 @@ fn takes_part(contender: &Contender) -> Result<(), Failure> {
     let is_filled = contender.fill.is_some_and(|share| share > 0.0);
     let asks = |name: &str| contender.axes.contains_key(name);
     let refused = [
-        (axes::devices(contender) > 1, "devices", "lies on several devices, and one disk is recorded and harmed"),
-        (
-            asks("disk"),
-            "disk",
-            "stands on a modelled disk, and another one is recorded and harmed, which is as fast as can be",
-        ),
-        (is_aged, "age", "is aged, and here every filesystem is fresh"),
-        (is_filled, "fill", "is filled beforehand, and here every filesystem is fresh"),
+        (axes::devices(contender) > 1, "devices", "needs several devices, and this test has one disk"),
+        (asks("disk"), "disk", "needs a modelled disk, and this test has its own disk without a model"),
+        (is_aged, "age", "is aged, and this test uses only fresh filesystems"),
+        (is_filled, "fill", "is filled beforehand, and this test uses only fresh filesystems"),
         (
             asks("limit.memory"),
             "limit.memory",
-            "has a limit of memory, which is one of the engine's, and the engine has no part in it",
+            "has a memory limit for the engine, and this test does not use the engine",
         ),
-        (asks(axes::CLOCK), axes::CLOCK, "counts instructions, and nothing is timed here"),
+        (asks(axes::CLOCK), axes::CLOCK, "counts instructions, and this test measures no time"),
     ];
     match refused.iter().find(|(is_so, _, _)| *is_so) {
         Some((_, axis, why)) => Err(Failure::usage(format!("{} {why}: leave `{axis}` out", contender.label))),
@@ -183,7 +182,7 @@ fn fits(bytes: u64) -> Result<(), Failure> {
     let (image, needed, free) =
         (records::show_bytes(bytes), records::show_bytes(needed), records::show_bytes(available));
     Err(Failure::usage(format!(
-        "--image {image}: the disk is kept in memory and takes up to {needed}, and {free} are free; name a smaller one"
+        "--image {image}: the disk is kept in memory and takes up to {needed}, of which {free} are free; name a smaller one"
     )))
 }
 
@@ -231,7 +230,7 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Fai
     if said.is_empty() {
         return Ok(0);
     }
-    Err(Failure::new(format!("what was measured and what filesystems/*.toml says differ; {}", said.join("; "))))
+    Err(Failure::new(format!("results contradict filesystems/*.toml; {}", said.join("; "))))
 }
 
 /// Nobody took part: who was refused, and why, for those too who read `--json` alone.

@@ -54,7 +54,7 @@ fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure> {
     let nearest = workload::nearest(asked, known.iter().copied());
     let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
     let known = known.join(", ");
-    Err(Failure::usage(format!("--against {asked}: no contender of this run has that name{hint} (there are {known})")))
+    Err(Failure::usage(format!("--against {asked}: this run has no contender of that name{hint} (known: {known})")))
 }
 
 /// Begins a run and carries it to its end. `features`: what its filesystems were found to do.
@@ -91,12 +91,18 @@ pub fn begin(
 /// Goes on with a run where its ledger ends. What is formatted and run comes from the ledger, so it must be trusted.
 pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
     if !path.exists() {
-        return Err(Failure::new(format!("resuming: there is no ledger {}; name it with --ledger", path.display())));
+        return Err(Failure::new(format!(
+            "resuming: the ledger {} does not exist; name it with --ledger",
+            path.display()
+        )));
     }
     let mut ledger = Ledger::open_trusted(path)?;
     let run = ledger.run(asked.run.as_deref())?;
     if run.new.origin != Origin::Measured {
-        return Err(Failure::new(format!("resuming run {}: it was not measured here, but imported", run.id)));
+        return Err(Failure::new(format!(
+            "resuming run {}: it is an imported run, which only its own machine can resume",
+            run.id
+        )));
     }
     if run.status == RunStatus::Finished && asked.samples.is_none() {
         let why = run.ending.unwrap_or_default();
@@ -104,7 +110,7 @@ pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
         return Err(Failure::new(format!("resuming run {}: it is finished ({why}); {ways}", run.id)));
     }
     let id = run.id.clone();
-    let no_plan = || Failure::new(format!("resuming run {}: the ledger holds no plan of it", run.id));
+    let no_plan = || Failure::new(format!("resuming run {}: the ledger has no plan for it", run.id));
     let mut plan = run.new.plan.clone().ok_or_else(no_plan)?;
     trusted(&id, &plan, path)?;
     let filesystems = Catalogue::of_run(&plan.filesystems, &asked.filesystems)?;
@@ -147,8 +153,8 @@ fn promised(id: &str, plan: &ResolvedPlan, words: &[String]) -> Result<(), Failu
         return Ok(());
     }
     Err(Failure::new(format!(
-        "resuming run {id}: it was begun by an earlier version, which did not write down which device {} was; if it still is, say \
-         so by its name: bakeoff resume {id} --erase NAME",
+        "resuming run {id}: an earlier version began it and did not record which device {} was; if it is still the same device, \
+         confirm it by its stable name: bakeoff resume {id} --erase NAME",
         path.display()
     )))
 }
@@ -162,9 +168,8 @@ fn more_blocks(ledger: &mut Ledger, run: RunRecord, plan: &mut ResolvedPlan, sam
         return Err(Failure::usage(text));
     }
     if plan.shard.is_some() {
-        let text = format!(
-            "resuming run {id} with --samples: it is one part of a plan, whose parts have a fixed number of rounds"
-        );
+        let text =
+            format!("resuming run {id} with --samples: it is a shard of a plan, whose number of rounds is fixed");
         return Err(Failure::usage(text));
     }
     plan.sampling = Sampling { samples: Some(samples), budget_seconds: None, until: Until::Precision, ..plan.sampling };
@@ -252,7 +257,7 @@ fn carry_on(
 /// How a run ended, for whoever watches it in a browser.
 fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
     match told {
-        Ok(STOPPED) => format!("The run was stopped. What was measured is kept; bakeoff resume {id} goes on."),
+        Ok(STOPPED) => format!("The run was stopped. Completed trials are kept; `bakeoff resume {id}` continues it."),
         Ok(_) => "The run has ended; its report follows.".into(),
         Err(failure) => format!("The run ended: {}", failure.text),
     }
@@ -264,12 +269,12 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
     let resume = if name == "bakeoff.db" { String::new() } else { format!("--ledger {name} ") };
     match ended {
         Ended::Stopped => {
-            eprintln!("Stopped. What was measured is kept; go on with: bakeoff {resume}resume {id}");
+            eprintln!("Stopped. Completed trials are kept; continue with: bakeoff {resume}resume {id}");
             return Ok(STOPPED);
         }
         Ended::GroundLost(why) => {
             return Err(Failure::new(format!(
-                "run {id} cannot go on: {why}. What was measured is kept; mend that, then: bakeoff {resume}resume {id}"
+                "run {id} stopped: {why}. Completed trials are kept. Fix this, then run: bakeoff {resume}resume {id}"
             )));
         }
         Ended::Finished(_) => {}
@@ -286,7 +291,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         println!("\nReport: {}", page.display());
     }
     if let Some(time) = samples::Time::of(&shown.material.trials) {
-        println!("\n{:.0} % of {} were measured work.", time.share() * 100.0, judge::duration(time.all));
+        println!("\n{:.0} % of {} was measured work.", time.share() * 100.0, judge::duration(time.all));
     }
     if shown.material.trials.iter().all(|trial| trial.status == TrialStatus::Failed) {
         return Err(Failure::new(format!("run {id}: nothing could be measured, for the reasons above")));
@@ -314,8 +319,10 @@ pub fn stop_on_signals() -> Result<Stop, Failure> {
     std::thread::spawn(move || {
         for _ in signals.forever() {
             match counted.fetch_add(1, Ordering::SeqCst) {
-                0 => eprintln!("\nEnding in order: unmounting and detaching; this takes a moment."),
-                1 => eprintln!("Still ending; once more ends at once, and `bakeoff clean` tidies up."),
+                0 => eprintln!("\nStopping: unmounting and detaching; this takes a moment."),
+                1 => eprintln!(
+                    "Still stopping; a third Ctrl-C exits at once, and `bakeoff clean` then removes the leftovers."
+                ),
                 _ => std::process::exit(i32::from(STOPPED)),
             }
         }

@@ -78,7 +78,7 @@ pub fn named_after(before: &str, id: &str, after: &str) -> Result<PathBuf, Failu
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     if id.is_empty() || id.len() > ID_LIMIT || !id.chars().all(plain) {
         let shown: String = id.chars().take(ID_LIMIT).collect();
-        return Err(Failure::new(format!("the run's id \"{shown}\" is no name for a file; name one with -o")));
+        return Err(Failure::new(format!("the run's id \"{shown}\" cannot be a file name; name a file with -o")));
     }
     Ok(format!("{before}{id}{after}").into())
 }

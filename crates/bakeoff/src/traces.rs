@@ -38,7 +38,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
     let replay = Phase {
         name: "replay".into(),
         title: line.clone(),
-        doing: format!("doing again what `{line}` did"),
+        doing: format!("replaying `{line}`"),
         cache: own.start.into(),
         work: vec![of("replay")],
         ..Phase::default()
@@ -49,7 +49,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
         about: about(&trace, own.full_speed),
         time_limit: own.time_limit.clone(),
         scales: File::same_scales(),
-        phases: vec![Phase::preparation("tree".into(), "lay out the tree".into(), of("lay-out")), replay],
+        phases: vec![Phase::preparation("tree".into(), "create the files".into(), of("lay-out")), replay],
         ..File::default()
     })
 }
@@ -65,12 +65,12 @@ fn about(trace: &Trace, full_speed: bool) -> String {
     let files = trace::files(&trace.tree).count();
     let bytes: u64 = trace::files(&trace.tree).map(|(_, size)| size).sum();
     let think = if full_speed {
-        "as fast as its calls depend on each other"
+        "at full speed, in the order that the calls need"
     } else {
-        "with the time of the program's own between its calls"
+        "with the program's own time between its calls"
     };
     format!(
-        "Makes the {} calls and waits that `{}` made with {} threads and processes on {} ({}), {think}. It finds {files} files of {:.1} MiB.",
+        "Replays {} calls and waits of `{}`, recorded with {} threads and processes on {} ({}), {think}. At its start there are {files} files of {:.1} MiB.",
         header.actions,
         line(trace),
         header.threads,

@@ -136,7 +136,7 @@ fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
         )
         .well();
     let shown = place.bakeoff("show --full").well().out.replace('\n', " ");
-    assert!(shown.contains("had no space"), "{shown}");
+    assert!(shown.contains("found no space"), "{shown}");
     let trials = trials(&place);
     let of = |index: u32| trials.iter().find(|trial| trial.contender == index).expect("a trial");
     let history = |index: u32| &aged_state(of(index)).expect("it was aged").history;
@@ -156,7 +156,7 @@ fn ages_are_planned_and_misspelt_ones_are_named() {
         place.bakeoff("plan aged-read --fs ext4 --image 600MiB --age old --fill 80% --samples 3 --no-twin --scratch .");
     let said = plan.well().out;
     // 480 MiB are read, written, proven and read by the work at 300 MB/s, beside 3 s for all else.
-    assert!(said.contains("reads 0 B, and all that ageing left") && said.contains("roughly 9.7 s a round"), "{said}");
+    assert!(said.contains("reads 0 B, and all aged files") && said.contains("roughly 9.7 s per round"), "{said}");
     let line = "plan small-files --fs ext4 --image 400MiB --age odl";
     place.bakeoff(line).refused(&["unknown age", "did you mean `old`?"]);
     place.bakeoff("plan small-files --fs ext4 --image 400MiB --fill 140%").refused(&["--fill", "0 to 99%"]);

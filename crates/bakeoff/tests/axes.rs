@@ -65,7 +65,7 @@ fn how_cold_phases_start_is_said_beforehand() {
 fn a_slip_is_answered_with_what_is_known() {
     refused("--fs xfs --axis mkfs.rmapbtt=0,1", &["mkfs.rmapbtt", "did you mean `mkfs.rmapbt`?"]);
     refused("--fs ext4 --axis mkfs.rmapbt=0,1", &["unknown to ext4", "xfs"]);
-    refused("--fs xfs --axis rmapbt=0,1", &["no axis is called `rmapbt`"]);
+    refused("--fs xfs --axis rmapbt=0,1", &["there is no axis `rmapbt`"]);
     refused("--fs xfs --axis mkfs.rmapbt=2", &["mkfs.rmapbt", "on or off"]);
     refused("--fs xfs --axis scheduler=none,bfk", &["bfk", "did you mean `bfq`?"]);
     refused("--fs xfs --axis mkfs.rmapbt=0,1 --exclude scheduler=bfq", &["`exclude` names the axis `scheduler`"]);

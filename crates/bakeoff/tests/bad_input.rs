@@ -27,7 +27,7 @@ fn names_that_nobody_knows_bring_the_nearest_one() {
     refused("small-files --fs ext4 --image 5XiB", &["5XiB", "unit"]);
     refused("small-files --fs ext4 --set file=3", &["file", "no workload of this run"]);
     refused("small-files --fs ext4 --budget 10x", &["--budget 10x"]);
-    refused("small-files --fs ext4,xfs --against xsf", &["--against xsf", "did you mean `xfs`", "there are ext4, xfs"]);
+    refused("small-files --fs ext4,xfs --against xsf", &["--against xsf", "did you mean `xfs`", "known: ext4, xfs"]);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn sizes_that_cannot_work_are_refused_before_anything_is_made() {
     refused("small-files --fs ext4 --image 1MiB", &["1 MiB", "too small for ext4"]);
     refused("small-files --fs btrfs --image 50MiB", &["50 MiB", "too small for btrfs"]);
     refused("small-files --fs ext4 --image 900TiB", &["900 TiB", "free"]);
-    refused("small-files --scale full --fs ext4 --image 100MiB", &["293 MiB", "cannot hold it", "--image 5GiB"]);
+    refused("small-files --scale full --fs ext4 --image 100MiB", &["293 MiB", "does not fit", "--image 5GiB"]);
     // mke2fs makes an inode for each 16 KiB.
     refused("small-files --scale full --fs xfs,ext4 --image 4GiB", &["300002 files", "ext4", "16 KiB", "--image 5GiB"]);
     refused("small-files --fs ext4 --mkfs ext4=-N1000", &["20002 files", "1000 inodes"]);
@@ -85,8 +85,8 @@ fn without_root_images_are_refused_with_the_way_out() {
 fn files_that_are_no_ledgers_stay_as_they_are() {
     let place = Place::new();
     place.write("diary.txt", "dear diary, this is long enough to have what would be a header of a database file");
-    place.bakeoff("--ledger diary.txt show").refused(&["diary.txt", "left as it is"]);
-    place.bakeoff("--ledger diary.txt run small-files --dir .").refused(&["diary.txt", "left as it is"]);
+    place.bakeoff("--ledger diary.txt show").refused(&["diary.txt", "it is not changed"]);
+    place.bakeoff("--ledger diary.txt run small-files --dir .").refused(&["diary.txt", "it is not changed"]);
     assert!(std::fs::read_to_string(place.path("diary.txt")).expect("still there").starts_with("dear diary"));
     place.bakeoff("--ledger missing.db show").refused(&["missing.db", "no such file"]);
 }

@@ -14,7 +14,7 @@ fn an_exported_run_gives_the_same_tables_elsewhere() {
     there.bakeoff(&format!("import {}", here.path("run.json").display())).well();
     let (mine, theirs) = (here.bakeoff("show --csv").well().out, there.bakeoff("show --csv").well().out);
     assert_eq!(mine, theirs);
-    there.bakeoff("resume").refused(&["not measured here"]);
+    there.bakeoff("resume").refused(&["it is an imported run"]);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn an_anonymous_export_names_neither_host_nor_folder() {
 fn a_file_that_no_program_wrote_is_refused_and_leaves_no_ledger() {
     let place = Place::new();
     place.write("notes.txt", "ext4 felt faster");
-    place.bakeoff("import notes.txt").refused(&["notes.txt", "no result of fio"]);
+    place.bakeoff("import notes.txt").refused(&["notes.txt", "not a result of fio"]);
     assert!(!place.path("bakeoff.db").exists());
 }
 

@@ -93,14 +93,10 @@ fn what_cannot_be_removed_stops_no_run_and_is_forgotten_by_hand() {
     let place = Place::new();
     let (work, _mounted) = stuck(&place, "0a0b0c01");
     let said = alone(&place, RUN).well();
-    assert!(said.err.contains("set aside until the next start") && said.err.contains("holds a mount"), "{}", said.err);
+    assert!(said.err.contains("the next start tries again") && said.err.contains("contains a mount"), "{}", said.err);
     let said = alone(&place, "clean");
     assert_eq!(said.status, Some(1), "{said:?}");
-    assert!(
-        said.out.contains("Not removed, of run 0a0b0c01") && said.out.contains("--forget 0a0b0c01"),
-        "{}",
-        said.out
-    );
+    assert!(said.out.contains("Not removed, run 0a0b0c01") && said.out.contains("--forget 0a0b0c01"), "{}", said.out);
     let json = alone(&place, "clean --json");
     let value: serde_json::Value = serde_json::from_str(&json.out).expect("one object");
     assert_eq!((json.status, &value["remains"]), (Some(1), &serde_json::Value::Bool(true)), "{value}");
@@ -108,8 +104,8 @@ fn what_cannot_be_removed_stops_no_run_and_is_forgotten_by_hand() {
     let said = alone(&place, "clean --forget 0a0b0c01").well();
     assert!(said.out.contains(&work.display().to_string()), "{}", said.out);
     assert!(work.is_dir());
-    assert!(alone(&place, "clean").well().out.contains("Nothing is left"));
-    alone(&place, "clean --forget 0a0b0c01").refused(&["nothing of that run is known"]);
+    assert!(alone(&place, "clean").well().out.contains("There are no leftovers"));
+    alone(&place, "clean --forget 0a0b0c01").refused(&["no leftovers of that run"]);
 }
 
 #[test]
@@ -122,7 +118,7 @@ fn a_leftover_that_was_set_aside_is_removed_once_that_is_possible() {
     assert_eq!(alone(&place, "clean").status, Some(1));
     drop(mounted);
     let said = alone(&place, RUN).well();
-    assert!(said.err.contains("now removed: folder"), "{}", said.err);
+    assert!(said.err.contains("removed a leftover of an interrupted run: folder"), "{}", said.err);
     assert!(!work.exists());
 }
 
@@ -141,7 +137,7 @@ fn a_mark_that_cannot_be_read_and_images_of_nobody_stop_no_run_and_are_left_alon
     assert!(!second.err.contains("bakeoff-0123abcd-1.img"), "said once: {}", second.err);
     let said = alone(&place, "clean --scratch .");
     assert_eq!(said.status, Some(1));
-    assert!(said.out.contains("Left alone") && image.exists(), "{}", said.out);
+    assert!(said.out.contains("Not touched") && image.exists(), "{}", said.out);
     alone(&place, "clean --forget 0a0b0c03").well();
     alone(&place, "clean --scratch .").well();
 }
@@ -182,7 +178,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     let file = std::fs::File::options().write(true).open(&image).expect("opened");
     file.write_all_at(&[0xa5; 64], 8 << 20).expect("written");
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("is damaged") && said.err.contains("made anew"), "{}", said.err);
+    assert!(said.err.contains("is damaged") && said.err.contains("created again"), "{}", said.err);
     assert_eq!(images().len(), 1);
     let said = alone(&place, &aged).well();
     assert!(!said.err.contains("ageing"), "it is whole: {}", said.err);
@@ -190,12 +186,16 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     std::fs::rename(place.path("state"), place.path("state-of-others")).expect("renamed");
     let before = images().remove(0);
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("is not used, since no record") && said.err.contains("made anew"), "{}", said.err);
+    assert!(
+        said.err.contains("is not used, since it has no record") && said.err.contains("created again"),
+        "{}",
+        said.err
+    );
     assert!(before.exists() && images().len() == 2, "what is not ours stays");
     // Nor does one whose folder others can write.
     use std::os::unix::fs::PermissionsExt;
     let folder = place.path("bakeoff-aged");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o775)).expect("changed");
     let said = alone(&place, &aged).well();
-    assert!(said.err.contains("can be written by its group") && said.err.contains("made anew"), "{}", said.err);
+    assert!(said.err.contains("can be written by its group") && said.err.contains("created again"), "{}", said.err);
 }

@@ -133,7 +133,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
     assert!(!main.is_precious() && !own.is_precious());
     // Both were given back empty, so that neither needs a word now.
     place.bakeoff(&format!("run {run}")).well();
-    place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["nothing is erased"]);
+    place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["erases nothing"]);
     place.bakeoff(&format!("run {WORK} --image 400MiB --fs ext4 --erase x")).refused(&["--erase x names no device"]);
 }
 
@@ -163,9 +163,7 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
     let other = place.path("other.raw");
     std::fs::File::create(&other).and_then(|made| made.set_len(64 << 20)).expect("a sparse file");
     disk.replace(&other);
-    place
-        .bakeoff("resume --samples 3 --no-report")
-        .refused(&["no longer the device that was promised", "precious.raw"]);
+    place.bakeoff("resume --samples 3 --no-report").refused(&["not the device on which the run began", "precious.raw"]);
 }
 
 #[test]
@@ -183,7 +181,7 @@ fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
     disk.replace(&other_file);
     let word = format!("--erase {}", other_file.display());
     let said = place.bakeoff(&format!("resume --samples 2 --plain --no-report {word}"));
-    said.refused(&["no longer the device", "first.raw", "second.raw"]);
+    said.refused(&["not the device on which the run began", "first.raw", "second.raw"]);
     assert!(disk.is_precious());
     disk.replace(&disk.file.clone());
     // It was away meanwhile, and what came back is told to be another appearance of it.

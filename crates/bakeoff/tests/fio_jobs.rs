@@ -35,10 +35,10 @@ const FORMS: [(&str, Result<&str, &str>); 45] = [
     ("[osync]\nrw=write\nsize=1m\nsync=1\nbs=64k", Ok("osync")),
     ("[raw]\nrw=read\nfilename=/dev/sda", Err("line 3: `filename=/dev/sda` names a device")),
     ("[away]\nrw=write\nsize=1m\ndirectory=/srv", Err("line 4: `directory=/srv` is a path outside")),
-    ("[net]\nioengine=net\nport=9000\nrw=write\nsize=1m", Err("line 2: `ioengine=net` is no engine")),
+    ("[net]\nioengine=net\nport=9000\nrw=write\nsize=1m", Err("line 2: `ioengine=net` is not an engine")),
     ("[hook]\nrw=read\nsize=1m\nexec_prerun=reboot", Err("line 4: `exec_prerun=reboot` runs a command")),
-    ("[odd]\nrw=read\nsize=1m\nno_such_option=1", Err("line 4: `no_such_option=1` is no option that is known")),
-    ("[odd]\nrw=read\nsize=1m\npercentage_random=200", Err("fio does not take")),
+    ("[odd]\nrw=read\nsize=1m\nno_such_option=1", Err("line 4: `no_such_option=1` is not an option known")),
+    ("[odd]\nrw=read\nsize=1m\npercentage_random=200", Err("fio rejects")),
     ("[global-x]\nsize=1m\n[a]\nrw=write", Ok("a")),
     ("[load]\n; directory=${BAKEOFF_TEST_NONE}\nsize=1m\nrw=write\nbs=64k", Ok("load")),
     ("[a]\nrw=write\nsize=1m\nfilename=sub/x", Ok("a")),
@@ -59,9 +59,9 @@ const FORMS: [(&str, Result<&str, &str>); 45] = [
     ),
     ("[a]\nsize=1m\nrw=randtrim", Err("trims devices")),
     ("[a]\nsize=1m\nrw=randrw\nunified_rw_reporting=1", Err("line 4: `unified_rw_reporting=1` adds up")),
-    ("[a]\nsize=1m\nrw=read\nioengine=libaio\niodepth=16\nio_submit_mode=offload", Err("hang for ever")),
-    ("[a]\nsize=1m\nrw=read\nioengine=cpuio", Err("is no engine")),
-    ("[a]\nsize=1m\n--rw=read", Err("line 3: `--rw=read` is no option")),
+    ("[a]\nsize=1m\nrw=read\nioengine=libaio\niodepth=16\nio_submit_mode=offload", Err("hang forever")),
+    ("[a]\nsize=1m\nrw=read\nioengine=cpuio", Err("is not an engine")),
+    ("[a]\nsize=1m\n--rw=read", Err("line 3: `--rw=read` is not an option")),
     ("[global]\nrw=read", Err("no job")),
 ];
 
@@ -226,6 +226,6 @@ fn a_job_file_is_said_in_our_own_words_and_runs() {
     place.write("odd.fio", "[a]\nrw=read\nsize=1m\nbs=4k-8k\n");
     place.write("back.fio", "[back]\nrw=read:-8k\nsize=1m\n");
     let said = place.bakeoff("import --as workload back.fio").well();
-    assert!(said.out.contains("left out or done otherwise: line 2: rw=read:-8k: each call begins"), "{}", said.out);
-    place.bakeoff("import --as workload odd.fio").refused(&["line 1: [a] `bs=4k-8k` is no one size"]);
+    assert!(said.out.contains("left out or different from fio: line 2: rw=read:-8k: each call begins"), "{}", said.out);
+    place.bakeoff("import --as workload odd.fio").refused(&["line 1: [a] `bs=4k-8k` is not a single size"]);
 }

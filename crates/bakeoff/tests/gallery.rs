@@ -130,10 +130,10 @@ fn a_preview_shows_what_leaves_and_writes_nothing() {
 fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     let place = published(1);
     let said = place.bakeoff("publish --out pub").well().out;
-    assert!(said.contains("in the folder already"), "{said}");
+    assert!(said.contains("has it already"), "{said}");
     place.bakeoff("publish --run nothing --out pub").refused(&["nothing"]);
     place.write("file", "");
-    place.bakeoff("publish --out file").refused(&["writing what is published to file"]);
+    place.bakeoff("publish --out file").refused(&["writing published runs to file"]);
     // One run without figures is named, and the others are written.
     let without = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 0);
     let said = place.bakeoff("publish --run all --out new").well().out;
@@ -147,7 +147,7 @@ fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     place.bakeoff(&format!("publish --run {without} --out new")).refused(&[&without]);
     let empty = Place::new();
     drop(Ledger::open(&empty.path("bakeoff.db"), Access::Write).expect("a ledger"));
-    empty.bakeoff("publish --run all --out pub").refused(&["none of them was measured here"]);
+    empty.bakeoff("publish --run all --out pub").refused(&["this machine measured none of them"]);
     assert!(!empty.path("pub").exists());
 }
 
@@ -207,16 +207,16 @@ fn an_entry_that_is_not_as_it_says_is_refused_and_the_others_go_on() {
     let name = |at: usize| all[at].file_name().expect("a name").to_str().expect("text");
     assert_eq!(kept, [name(6), name(5)]);
     for (at, why) in [
-        (0, "it states as the one to take Some(\"xfs\"), and its ledger gives Some(\"ext4\")"),
+        (0, "it states as the recommended contender Some(\"xfs\"), but its ledger gives Some(\"ext4\")"),
         (1, "for small-files/"),
         (2, "its ledger.json.gz cannot be read: it cannot be unpacked"),
         (3, "this bakeoff reads bakeoff-published 1"),
-        (4, "and its ledger is that of run"),
+        (4, "and its ledger is of run"),
     ] {
         let line = said.err.lines().find(|line| line.contains(name(at)));
         assert!(line.is_some_and(|line| line.contains(why)), "{why}: {}", said.err);
     }
-    assert!(said.err.contains("is here already"), "{}", said.err);
+    assert!(said.err.contains("the gallery has run "), "{}", said.err);
     assert_eq!(made["refused"].as_array().map(Vec::len), Some(6));
     assert_eq!(std::fs::read_dir(place.path("site/ledgers")).expect("ledgers").count(), 2);
 }
@@ -237,7 +237,7 @@ fn a_ledger_that_names_its_owner_is_refused() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packed, text.as_bytes()).expect("memory");
     std::fs::write(folder.join("ledger.json.gz"), packed.finish().expect("memory")).expect("written");
-    place.bakeoff("gallery pub --out site").refused(&["tells whose machine it is", "each was refused"]);
+    place.bakeoff("gallery pub --out site").refused(&["identifies the machine or its owner", "all were rejected"]);
     assert!(!place.path("site").exists());
 }
 
@@ -280,10 +280,10 @@ fn our_own_published_runs_are_as_they_say_and_name_nobody() {
 fn folders_without_published_runs_are_refused() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).expect("made");
-    place.bakeoff("gallery empty --out site").refused(&["empty holds no published run", "bakeoff publish"]);
+    place.bakeoff("gallery empty --out site").refused(&["empty has no published run", "bakeoff publish"]);
     place.bakeoff("gallery nowhere --out site").refused(&["reading the folder nowhere"]);
     std::os::unix::fs::symlink("empty", place.path("empty/again")).expect("a link");
-    place.bakeoff("gallery empty --out site").refused(&["holds no published run"]);
+    place.bakeoff("gallery empty --out site").refused(&["has no published run"]);
     assert!(!place.path("site").exists());
 }
 

@@ -144,7 +144,7 @@ fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let (child, mut lines) = listened_to(&mut power_cuts(&place, "exfat", 20));
-    let at_its_states = lines.find(|line| line.contains("of 20 states looked at"));
+    let at_its_states = lines.find(|line| line.contains("of 20 states inspected"));
     assert!(at_its_states.is_some(), "it ended before its states");
     let machines = machines(&place.folder().display().to_string());
     assert_eq!(machines.len(), 1, "one machine");
@@ -182,7 +182,7 @@ fn a_served_disk_that_is_lost_costs_its_round_and_not_what_was_found_before() {
     signal(server_of(child.id()), "KILL");
     let (rest, done) = to_the_end(child, lines);
     assert!(done.status.success(), "{rest:?}");
-    assert!(rest.iter().any(|line| line.contains("another disk is served")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("starting again with another disk")), "{rest:?}");
     let one = contender(&done.stdout);
     let verdicts: Vec<&str> =
         one["faults"].as_array().expect("faults").iter().filter_map(|fault| fault["verdict"].as_str()).collect();

@@ -92,7 +92,7 @@ fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
     let starved = trial_of(&all, "ext4 memory=1M");
     assert_eq!(starved.status, TrialStatus::Failed);
     let why = starved.reason.as_deref().unwrap_or_default();
-    assert!(why.contains("limit.memory 1M is less than the engine needs") && why.contains("oom_kill"), "{why}");
+    assert!(why.contains("limit.memory 1M is too low") && why.contains("oom_kill"), "{why}");
     assert_ne!(trial_of(&all, "ext4 memory=256M").status, TrialStatus::Failed);
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }
@@ -204,7 +204,7 @@ fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
     let refused = |words: &str, expected: &[&str]| {
         place.bakeoff(&format!("plan small-files --fs ext4 --image 1GiB {words}")).refused(expected);
     };
-    refused("--axis limit.memry=1G", &["no axis is called `limit.memry`", "did you mean `limit.memory`?"]);
+    refused("--axis limit.memry=1G", &["there is no axis `limit.memry`", "did you mean `limit.memory`?"]);
     refused("--axis limit.memory=much", &["limit.memory=much", "`much`"]);
     refused("--axis limit.memory=4K", &["too little memory"]);
     refused("--memory 4K", &["--memory 4K", "too little memory"]);

@@ -77,7 +77,7 @@ fn the_news_are_those_of_the_run_and_its_report() {
         assert!(last.contains_key(topic), "{topic} is missing: {:?}", last.keys());
     }
     // Four times a second at most, while trials run: steps that are over by then are not told.
-    let during = steps.iter().filter(|step| *step != "judging, and making the report").count();
+    let during = steps.iter().filter(|step| *step != "judging the results and writing the report").count();
     assert!(during >= 2 && during < steps.len(), "{steps:?}");
     assert_eq!(last["place"]["done"], last["place"]["of"], "{}", last["place"]);
     assert_eq!(last["ended"]["report"], true);

@@ -57,7 +57,7 @@ fn what_is_read_after_a_rebuild_comes_from_the_rebuilt_device_alone() {
     assert!(shown.out.contains("rebuild, written"), "{}", shown.out);
     assert!(shown.out.contains("no second device"), "{}", shown.out);
     let told = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("each block lies on two of 2 devices (raid1)"), "{}", shown.out);
+    assert!(told.contains("each block is on two of 2 devices (raid1)"), "{}", shown.out);
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -150,6 +150,6 @@ fn several_devices_are_refused_where_there_are_none() {
     refused("--fs ext4 --axis devices=2", &["unknown to ext4", "it is a setting of bcachefs, btrfs"]);
     refused("--fs btrfs --axis devices=9", &["1 to 8 devices"]);
     refused("--fs btrfs --axis devices=2 --disk hdd-7200", &["modelled disks"]);
-    refused("--fs btrfs --axis devices=2 --fill 40%", &["neither aged"]);
+    refused("--fs btrfs --axis devices=2 --fill 40%", &["neither with ages"]);
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }

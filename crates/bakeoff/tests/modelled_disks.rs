@@ -57,7 +57,7 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         "hdd-7200 is modelled",
-        "ssd-sata is served by Bakeoff itself: the way to it and back takes",
+        "ssd-sata is served by Bakeoff itself: the round trip of a 4 KiB read takes",
         "no figure here is one of a real disk",
         "The modelled disk was",
     ] {
@@ -109,14 +109,14 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
     let refused = |words: &str, said: &[&str]| {
         place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(said);
     };
-    refused("--fs ext4 --disk hdd", &["no disk `hdd` is described", "hdd-7200, nvme-qlc"]);
+    refused("--fs ext4 --disk hdd", &["there is no disk `hdd`", "hdd-7200, nvme-qlc"]);
     place.write("garbage.toml", "garbage");
-    for (disk, why) in [("missing.toml", "No such file"), ("garbage.toml", "describes no disk")] {
+    for (disk, why) in [("missing.toml", "No such file"), ("garbage.toml", "is not a disk description")] {
         refused(&format!("--fs ext4 --disk {disk}"), &[disk, why]);
         place.bakeoff(&format!("plan small-files --fs ext4 --disk {disk}")).refused(&[disk, why]);
     }
     refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
-    refused("--fs ext4 --disk hdd-7200 --age used", &["aged images lie on the scratch folder's disk"]);
+    refused("--fs ext4 --disk hdd-7200 --age used", &["aged images are on the scratch folder's disk"]);
     refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);
 }
 
@@ -130,6 +130,6 @@ fn the_raw_device_of_one_modelled_disk_can_be_measured_and_nothing_to_measure_is
         place.bakeoff(&format!("run device --no-report {words}")).refused(&["nothing can be measured", why]);
         assert!(!place.path("bakeoff.db").exists(), "{words}: refused before anything is made");
     };
-    refused("--scratch . --disk hdd-7200,ssd-sata", "several are named");
+    refused("--scratch . --disk hdd-7200,ssd-sata", "--disk names several");
     refused("--dir .", "a directory does not have");
 }

@@ -23,7 +23,7 @@ fn plans_that_are_no_files_are_refused_at_once() {
         ("/dev/stdin", "it is"),
         ("./folder.toml", "it is a folder"),
         ("./large.toml", "larger than 1048576 bytes"),
-        ("./bytes.toml", "not text in UTF-8"),
+        ("./bytes.toml", "not UTF-8 text"),
         ("./missing.toml", "No such file"),
         ("/proc/self/mem", "/proc/self/mem"),
     ] {
@@ -73,8 +73,8 @@ fn a_broken_description_of_a_filesystem_stops_only_those_who_ask_for_it() {
     place.write("config/bakeoff/filesystems/mine.toml", "titel = \"x\"\n");
     place.shell("mkfifo config/bakeoff/filesystems/ext2.toml").well();
     let said = place.shell("$BAKEOFF plan small-files --dir .").well();
-    assert!(said.err.contains("mine.toml is passed over: ") && said.err.contains("titel"), "{}", said.err);
-    assert!(said.err.contains("ext2.toml is passed over: it is a FIFO"), "{}", said.err);
+    assert!(said.err.contains("mine.toml is ignored: ") && said.err.contains("titel"), "{}", said.err);
+    assert!(said.err.contains("ext2.toml is ignored: it is a FIFO"), "{}", said.err);
     place.shell("$BAKEOFF plan small-files --fs mine").refused(&["mine.toml", "titel"]);
     place.shell("$BAKEOFF plan small-files --fs ext4,ext2").refused(&["ext2.toml", "FIFO"]);
 }

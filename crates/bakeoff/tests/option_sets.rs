@@ -68,7 +68,7 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     }
     let said =
         place.bakeoff(&format!("{} --fs xfs,xfs-tuned,xfs-normapbt", RUN.replace("--samples 1", "--samples 3"))).well();
-    assert!(said.err.contains("xfs-tuned (nearest): the nearest form of today of xfs-tuned with"), "{}", said.err);
+    assert!(said.err.contains("xfs-tuned (nearest): the nearest supported form of xfs-tuned with"), "{}", said.err);
     assert!(!said.err.contains("xfs-normapbt (nearest)"), "what is taken runs as it was: {}", said.err);
     for (label, trial) in trials(&place) {
         let found = trial.found.expect("it was mounted");
@@ -104,7 +104,7 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     assert_ne!(tuned["outcome"], "not-testable", "{tuned}");
     assert_eq!(rmap["nearest"], Value::Array(Vec::new()));
     let told = place.bakeoff("claims --file mine.csv").well().out;
-    assert_eq!(told.matches("Tested in its nearest form of today: xfs-tuned with").count(), 1, "{told}");
+    assert_eq!(told.matches("Tested in its nearest supported form: xfs-tuned with").count(), 1, "{told}");
     assert_eq!(leftovers(place.folder()), [""; 0]);
 }
 
@@ -114,7 +114,7 @@ fn what_was_typed_and_a_set_of_ones_own_stay_errors_with_their_way_out() {
     if !xfs(&place) {
         return;
     }
-    let way = ["remove nobarrier, which left XFS in Linux 4.19", "--axis device.flushes=off comes nearest"];
+    let way = ["remove nobarrier, which XFS dropped in Linux 4.19", "the nearest is --axis device.flushes=off"];
     let typed = place.bakeoff(&format!("{RUN} --fs xfs --mount xfs=nobarrier"));
     typed.refused(&way);
     std::fs::create_dir_all(place.path("config/bakeoff")).expect("a folder is made");

@@ -60,7 +60,7 @@ fn what_fails_costs_a_trial_and_says_its_last_lines() {
     let full = "run --fs ext4 --image 100MiB --samples 1 --plain --no-report --command 'dd if=/dev/zero of=all bs=1M'";
     let run = bakeoff(&place, full);
     let text = format!("{}{}", run.out, run.err);
-    assert!(text.contains("No space left on device") && text.contains("give it more room (--image, --on)"), "{run:?}");
+    assert!(text.contains("No space left on device") && text.contains("give it more space (--image, --on)"), "{run:?}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_full_standard_output_is_an_error_and_no_panic() {
 fn a_run_goes_on_when_nobody_reads_what_it_prints() {
     let place = Place::in_memory();
     let said = place.unread(RUN, Unread::Out).well();
-    assert!(said.err.contains("standard output is lost") && said.err.contains("goes on"), "{said:#?}");
+    assert!(said.err.contains("standard output is closed") && said.err.contains("continues"), "{said:#?}");
     place.unread(RUN, Unread::Err).well();
     place.shell(&format!("$BAKEOFF {RUN} 2>&- >&-")).well();
     let runs = place.bakeoff("show --runs").well().out;

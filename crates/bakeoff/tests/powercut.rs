@@ -258,7 +258,7 @@ fn a_program_that_leaves_out_fsync_of_the_folder_passes_and_is_told_that_posix_p
 fn of_a_program_that_may_sync_unseen_or_whose_check_passes_nothing_is_claimed() {
     needs!(root, loop_devices, strace, python);
     let _alone = alone();
-    let unseen = "it uses io_uring or io_submit, by which it may sync what a recording does not see";
+    let unseen = "it uses io_uring or io_submit, whose syncs a recording may miss";
     for (also, expected) in [
         ("", serde_json::json!({ "names": ["f"], "count": 1, "found": null, "unseen": null })),
         // io_uring_setup(2), which fails.
@@ -366,7 +366,7 @@ fn what_a_kept_state_showed_it_shows_again() {
     known["proof"] = serde_json::json!({ "promise": { "name": "fsync", "places": [] } });
     std::fs::write(&whole, known.to_string()).expect("written");
     let (status, said) = again(&whole.display().to_string());
-    assert!(status == Some(1) && said.contains("nothing of it is found again"), "{said}");
+    assert!(status == Some(1) && said.contains("the damage does not occur again"), "{said}");
     // A description that others can write could name any program, and an image any filesystem.
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path, mode| {
@@ -397,10 +397,14 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
         (vec!["--image", "100T"], 2, "name a smaller one"),
         (vec!["--fs", "ext4", "--command", "true"], 2, "--check"),
         (vec!["--states", "5"], 2, "not in 10..="),
-        (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "lies on several devices"),
-        (vec!["--fs", "ext4", "--axis", "disk=hdd-7200"], 2, "stands on a modelled disk"),
+        (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "needs several devices"),
+        (vec!["--fs", "ext4", "--axis", "disk=hdd-7200"], 2, "needs a modelled disk"),
         (vec!["--fs", "ext4", "--axis", "fill=50%"], 2, "is filled beforehand"),
-        (vec!["--fs", "ext4", "--in", "guest", "--command", "true", "--check", "true"], 2, "programs are only cut"),
+        (
+            vec!["--fs", "ext4", "--in", "guest", "--command", "true", "--check", "true"],
+            2,
+            "power cuts of programs run only",
+        ),
     ] {
         let done = Command::new(PROGRAM).arg("powercut").args(&words).output().expect("it starts");
         let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);

@@ -50,7 +50,7 @@ fn a_shard_that_leaves_something_to_chance_is_refused() {
     let place = Place::in_memory();
     let refused = |words: &str, why| drop(place.bakeoff(&format!("run small-files --dir . {words}")).refused(&[why]));
     refused("--samples 4 --shard 1/2", "--seed");
-    refused("--samples 2 --seed 1 --shard 1/4", "cannot be cut");
+    refused("--samples 2 --seed 1 --shard 1/4", "are too few for 4 shards");
     refused("--samples 4 --seed 1 --shard 3/2", "I/N");
     refused("--budget 1m --seed 1 --shard 1/2", "--shard");
     assert!(!place.path("bakeoff.db").exists(), "nothing was begun");

@@ -173,7 +173,7 @@ impl Check<'_> {
 
     fn source<T>(&self, key: &str, number: &Sourced<T>) -> Result<(), ModelError> {
         if number.1.trim().is_empty() {
-            return Err(self.contradiction(key, "it has no source; write where it is from, or \"assumed: why\""));
+            return Err(self.contradiction(key, "it has no source; give the source, or \"assumed: why\""));
         }
         Ok(())
     }
@@ -197,7 +197,7 @@ impl Check<'_> {
     fn count(&self, key: &str, number: &Sourced<f64>, range: (f64, f64)) -> Result<u64, ModelError> {
         let count = self.number(key, number, range, 1.0)?;
         if count.fract() != 0.0 {
-            return Err(self.contradiction(key, format!("{count} is no whole number")));
+            return Err(self.contradiction(key, format!("{count} is not a whole number")));
         }
         Ok(count as u64)
     }
@@ -305,7 +305,7 @@ impl Check<'_> {
         };
         // Less would fill up with what is no whole unit yet.
         if flash.buffer < 2 * flash.unit {
-            return Err(self.contradiction("write_buffer.size_kib", "it holds less than two chips.program_kib"));
+            return Err(self.contradiction("write_buffer.size_kib", "it is smaller than two chips.program_kib"));
         }
         Ok(flash)
     }
@@ -325,7 +325,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Parts, ModelError> {
         return Err(ModelError::Range { file: file.into(), key: "capacity_bytes".into(), value, lowest, highest });
     }
     if raw.title.trim().is_empty() || raw.title.lines().count() > 1 {
-        return Err(check.contradiction("title", "it is one line that a person understands"));
+        return Err(check.contradiction("title", "it must be one readable line"));
     }
     let machine = match (&raw.hard_disk, &raw.flash) {
         (Some(disk), None) => Machine::HardDisk(Check { file, table: "hard-disk." }.hard_disk(disk, capacity)?),

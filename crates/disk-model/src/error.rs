@@ -13,7 +13,7 @@ pub enum ModelError {
         problem: String,
     },
     /// A number out of its range.
-    #[error("disk model {file}: {key} is {value}, and must lie between {lowest} and {highest}")]
+    #[error("disk model {file}: {key} is {value}, and must be between {lowest} and {highest}")]
     Range {
         /// The file.
         file: String,

@@ -44,13 +44,13 @@ fn mean_along(model: &Model) -> f64 {
 fn says(model: &Model, what: &str) -> f64 {
     let full = || Numbers::of(model.name()).flash("slc", "size_mib") as usize + 100;
     match what {
-        "reads along the outer edge" => megabytes_along(model, Kind::Read, 0, 500),
-        "reads along, mean over the disk" => mean_along(model),
+        "sequential reads, outer edge" => megabytes_along(model, Kind::Read, 0, 500),
+        "sequential reads, mean over the disk" => mean_along(model),
         "one random read" => 1e3 / random(model, Kind::Read, 1, 0),
         "random reads, depth 32 beside depth 1" => random(model, Kind::Read, 32, 0) / random(model, Kind::Read, 1, 0),
-        "reads along" => megabytes_along(model, Kind::Read, 0, 2000),
-        "writes along" => megabytes_along(model, Kind::Write, 0, 2000),
-        "writes along, SLC cache full" => along_behind(model, full()),
+        "sequential reads" => megabytes_along(model, Kind::Read, 0, 2000),
+        "sequential writes" => megabytes_along(model, Kind::Write, 0, 2000),
+        "sequential writes, SLC cache full" => along_behind(model, full()),
         "random reads, depth 1" => random(model, Kind::Read, 1, 0),
         "random reads, depth 32" => random(model, Kind::Read, 32, 0),
         "random reads, depth 128" => random(model, Kind::Read, 128, 0),

@@ -66,7 +66,7 @@ impl Disk {
         let mut disk = Disk { child, questions, answers };
         match disk.hear()? {
             Answer::Ready { protocol: PROTOCOL } => Ok(disk),
-            other => Err(DiskError::Lost(format!("is of another version: {other:?}"))),
+            other => Err(DiskError::Lost(format!("has a different version: {other:?}"))),
         }
     }
 
@@ -116,7 +116,7 @@ impl Disk {
     /// # Errors
     /// There is no such file, or the server is gone.
     pub fn harm(&mut self, file: &str, fault: &Fault) -> Result<u64, DiskError> {
-        self.count("do harm", &Ask::Harm { file: file.into(), fault: fault.clone() })
+        self.count("inject a fault", &Ask::Harm { file: file.into(), fault: fault.clone() })
     }
 
     /// Has nothing be wrong any more. How many requests met what was: failed, or waited.
@@ -166,8 +166,8 @@ impl Disk {
     fn ask(&mut self, doing: &'static str, ask: &Ask) -> Result<Answer, DiskError> {
         let mut line = serde_json::to_vec(ask).expect("a question can be written as JSON");
         line.push(b'\n');
-        let lost = |error: std::io::Error| DiskError::Lost(format!("does not listen: {error}"));
-        let to = self.questions.as_mut().ok_or_else(|| DiskError::Lost("was told to end".into()))?;
+        let lost = |error: std::io::Error| DiskError::Lost(format!("does not accept requests: {error}"));
+        let to = self.questions.as_mut().ok_or_else(|| DiskError::Lost("received the signal to end".into()))?;
         to.write_all(&line).and_then(|()| to.flush()).map_err(lost)?;
         match self.hear()? {
             Answer::Refused(why) => Err(DiskError::Refused { doing, why }),
@@ -177,10 +177,10 @@ impl Disk {
 
     fn hear(&mut self) -> Result<Answer, DiskError> {
         let line = self.answers.recv_timeout(ANSWER_LIMIT).map_err(|silence| match silence {
-            RecvTimeoutError::Timeout => DiskError::Lost(format!("says nothing for {} s", ANSWER_LIMIT.as_secs())),
+            RecvTimeoutError::Timeout => DiskError::Lost(format!("sends nothing for {} s", ANSWER_LIMIT.as_secs())),
             RecvTimeoutError::Disconnected => DiskError::Lost(self.fate()),
         })?;
-        serde_json::from_str(&line).map_err(|error| DiskError::Lost(format!("talks nonsense: {error}")))
+        serde_json::from_str(&line).map_err(|error| DiskError::Lost(format!("sends invalid data: {error}")))
     }
 
     fn fate(&mut self) -> String {

@@ -85,7 +85,7 @@ struct Ager<'a> {
 
 impl<'a> Ager<'a> {
     fn new(asked: &'a Ageing, root: Fd, started: u64) -> Result<Ager<'a>, String> {
-        exists_is_fine(sys::mkdir(root, &dirs::path(FOLDER))).map_err(|e| format!("making {FOLDER}: {e}"))?;
+        exists_is_fine(sys::mkdir(root, &dirs::path(FOLDER))).map_err(|e| format!("creating {FOLDER}: {e}"))?;
         let base = sys::open_directory(root, &dirs::path(FOLDER)).map_err(|e| format!("opening {FOLDER}: {e}"))?;
         Ok(Ager {
             asked,
@@ -198,7 +198,7 @@ impl<'a> Ager<'a> {
                 // The file goes, so that whatever the history does to it later is left out too, and room is made.
                 match self.remove(file_of(step)) {
                     Ok(()) | Err(Errno::NOENT | Errno::NOSPC | Errno::DQUOT) => Ok(()),
-                    Err(e) => Err(format!("removing a file for which there was no space: {e}")),
+                    Err(e) => Err(format!("removing a file after the space ran out: {e}")),
                 }
             }
             Err(Errno::NOENT) if self.aged.no_space > 0 => {

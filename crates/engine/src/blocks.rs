@@ -335,7 +335,10 @@ impl<'a> BlockWork<'a> {
         }
         let fd = opened?;
         if flags & libc::O_DIRECT != 0 && !self.files_are_whole(place.file) {
-            tally.remark(format!("{} ends in a part of a block, which O_DIRECT cannot write", files.path(place.file)));
+            tally.remark(format!(
+                "{} does not end at a block boundary, so O_DIRECT cannot write its end",
+                files.path(place.file)
+            ));
         }
         self.open[slot] = Some((place.file, fd));
         Ok(fd)

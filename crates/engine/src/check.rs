@@ -24,15 +24,15 @@ pub type Check = Result<(), String>;
 /// Check a whole program.
 pub fn program(program: &Program) -> Check {
     if !program.root.is_dir() {
-        return Err(format!("{} is no directory to work in", program.root.display()));
+        return Err(format!("{} is not a directory", program.root.display()));
     }
     if program.time_limit == 0 {
-        return Err("the time limit is 0 seconds; nothing could be done in it".into());
+        return Err("the time limit is 0 seconds".into());
     }
     if let Some(client) = program.client
         && (client.number >= client.of || client.of > CLIENTS)
     {
-        return Err(format!("client {} of {}; {CLIENTS} are possible", client.number, client.of));
+        return Err(format!("client {} of {}; the limit is {CLIENTS}", client.number, client.of));
     }
     program.filesets.iter().try_for_each(fileset)?;
     program.phases.iter().try_for_each(|p| phase(program, p).map_err(|e| format!("phase {}: {e}", p.name)))
@@ -77,15 +77,15 @@ fn inside(directory: &str) -> Check {
 
 fn phase(program: &Program, phase: &Phase) -> Check {
     if phase.groups.is_empty() {
-        return Err("it has no group, so nothing would be done".into());
+        return Err("it has no group, so it has no work".into());
     }
     let workers: u64 = phase.groups.iter().map(|g| program.own_workers(g).len() as u64).sum();
     let idle = |group: &Group| group.workers == 0 || !group.workers.is_multiple_of(program.clients());
     if workers == 0 || phase.groups.iter().any(idle) || workers > WORKERS {
-        return Err(format!("{workers} workers; each group needs one, and all together may have {WORKERS}"));
+        return Err(format!("{workers} workers; each group needs at least one, and the limit for all is {WORKERS}"));
     }
     if phase.groups.iter().all(|g| g.order == Order::Follow) {
-        return Err("all groups follow, and nobody goes before them".into());
+        return Err("all groups follow, and no group creates files for them".into());
     }
     phase.groups.iter().try_for_each(|g| group(program, g).map_err(|e| format!("group {}: {e}", g.name)))
 }

@@ -51,12 +51,14 @@ pub fn work(task: &Task, items: &[Vec<Command>]) -> Result<(), String> {
             1
         }
     });
-    let mut keeper = [keeper.map_err(|e| format!("starting a process that holds the command: {e}"))?];
+    let mut keeper = [keeper.map_err(|e| format!("starting the parent process of the command: {e}"))?];
     loop {
         match keeper[0].poll() {
             Some(Ending::Exit(0)) => return Ok(()),
             Some(Ending::Exit(1)) => return Err(format!("`{}` failed", first_line(items))),
-            Some(ending) => return Err(format!("what holds `{}` ended by itself ({ending:?})", first_line(items))),
+            Some(ending) => {
+                return Err(format!("the parent process of `{}` ended unexpectedly ({ending:?})", first_line(items)));
+            }
             None => process::wait_for_any(&keeper, 1_000),
         }
     }
@@ -84,7 +86,7 @@ pub fn identity(command: &Command) -> Result<Option<(u32, u32)>, String> {
 /// There is no such user, or it cannot be found out; in a sentence.
 pub fn user_ids(user: &str) -> Result<(u32, u32), String> {
     let asked = std::process::Command::new("getent").args(["passwd", "--", user]).stdin(Stdio::null()).output();
-    let output = asked.map_err(|e| format!("asking `getent passwd` for user {user}: {e}"))?;
+    let output = asked.map_err(|e| format!("running `getent passwd` for user {user}: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let fields: Vec<&str> = text.trim_end().split(':').collect();
     let ids = match fields.as_slice() {
@@ -115,7 +117,7 @@ impl Ground {
         let path = if tools { PathBuf::from("/") } else { task.program.root.clone() };
         let folder = if tools { sys::open_root(&path)? } else { sys::kept(task.root)? };
         if !confined {
-            let lack = (!tools).then(|| "was not confined to its folder, as was asked for".to_owned());
+            let lack = (!tools).then(|| "was not confined to its folder, as requested".to_owned());
             return Ok(Ground { path, folder, sandbox: None, by: Vec::new(), lack });
         }
         let private: Vec<PathBuf> =
@@ -336,7 +338,7 @@ impl Ended {
         for part in self.reported {
             let name = part.name.clone();
             if !slot.note(&Note::Part(Box::new(part))) {
-                return Err(format!("what fio reported of `{name}` is more than can be kept"));
+                return Err(format!("fio's report of `{name}` is too large"));
             }
         }
         self.failure.map_or(Ok(()), Err)
@@ -371,7 +373,7 @@ fn watch(
             looked = kernel_ns();
             if confine::held(hold).len() > PROCESSES {
                 end_all(hold, Duration::ZERO);
-                return Err(format!("`{line}` had more than {PROCESSES} processes at once, and was ended"));
+                return Err(format!("`{line}` had more than {PROCESSES} processes at once and was ended"));
             }
         }
     }
@@ -419,9 +421,9 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     let path = command.environment.get("PATH").map_or("", String::as_str);
     match error.kind() {
         std::io::ErrorKind::NotFound => {
-            format!("`{line}` cannot be started: {error} (programs are looked for in {path})")
+            format!("starting `{line}`: {error} (programs are searched in {path})")
         }
-        _ => format!("`{line}` cannot be started: {error}"),
+        _ => format!("starting `{line}`: {error}"),
     }
 }
 
@@ -434,7 +436,7 @@ fn failure(run: &CommandRun, errors: Option<String>) -> Option<String> {
     };
     let last = [&run.errors, &run.output].into_iter().find(|text| !text.trim().is_empty());
     let output = errors.or(last.map(|text| last_lines(text)));
-    let output = output.map_or_else(|| " and wrote nothing".into(), |lines| format!(": {lines}"));
+    let output = output.map_or_else(|| " without output".into(), |lines| format!(": {lines}"));
     Some(format!("`{}` {how}{output}", run.line))
 }
 
@@ -451,6 +453,6 @@ fn last_lines(text: &str) -> String {
 fn remark(run: &CommandRun) -> Option<String> {
     (!run.left_behind.is_empty()).then(|| {
         let names = run.left_behind.join(", ");
-        format!("`{}` left processes behind, which were ended: {names}", run.line)
+        format!("`{}` left running processes, which were ended: {names}", run.line)
     })
 }

@@ -65,7 +65,7 @@ pub fn parts(names: &[String], output: &str) -> Result<Vec<GroupOutcome>, String
         Some(report) => report.map_err(|error| format!("fio's report cannot be read: {error}"))?,
         None => return Err("fio printed no report".into()),
     };
-    names.iter().map(|name| part(&report, name).ok_or_else(|| format!("fio reported nothing of `{name}`"))).collect()
+    names.iter().map(|name| part(&report, name).ok_or_else(|| format!("fio's report has no `{name}`"))).collect()
 }
 
 /// The errors among what fio printed, which may be long before the end; None where there are none.
@@ -74,8 +74,8 @@ pub fn errors(output: &str) -> Option<String> {
     let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("fio: ")).take(LINES).collect();
     let refused = |line: &&str| line.contains("io_uring.c") && line.contains("Operation not permitted");
     let hint = if lines.iter().any(refused) {
-        " / io_uring is switched off on this machine (sysctl kernel.io_uring_disabled, or a seccomp filter): Operation not permitted. Switch it \
-         on, or write ioengine=libaio"
+        " / io_uring is disabled on this machine (sysctl kernel.io_uring_disabled, or a seccomp filter): Operation not permitted. Enable it, \
+         or use ioengine=libaio"
     } else {
         ""
     };
@@ -173,7 +173,7 @@ after the report
         let line =
             "fio: pid=1610, err=1/file:engines/io_uring.c:998, func=io_queue_init, error=Operation not permitted";
         let found = errors(&format!("{line}\n{REPORT}{}", "3;fio-3.33;u;0;1;0\n".repeat(1000))).expect("errors");
-        assert!(found.starts_with(line) && found.contains("io_uring is switched off"), "{found}");
+        assert!(found.starts_with(line) && found.contains("io_uring is disabled"), "{found}");
         let full = "fio: pid=7, err=28/file:filesetup.c:241, func=write, error=No space left on device";
         assert_eq!(errors(&format!("{full}\n{{}}")).as_deref(), Some(full));
         assert_eq!(errors(REPORT), None);

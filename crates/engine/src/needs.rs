@@ -29,7 +29,7 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
     if !first || needed().all(|(_, needs)| needs.is_empty()) {
         return Ok(Vec::new());
     }
-    let root = sys::open_work(program).map_err(|reason| format!("trying what it can do: {reason}"))?;
+    let root = sys::open_work(program).map_err(|reason| format!("testing its features: {reason}"))?;
     let mut known: BTreeMap<Need, Option<String>> = BTreeMap::new();
     let mut lacking = Vec::new();
     for (phase, needs) in needed() {
@@ -48,7 +48,7 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
 fn lacks(need: Need, program: &Program, root: Fd) -> Option<String> {
     if let Need::Tool(tool) = need {
         let known = program.tools.contains_key(&tool);
-        return (!known).then(|| "none of its own tools does it here".into());
+        return (!known).then(|| "it has no tool for this here".into());
     }
     let tried = with_files(need, root);
     let _ = sys::unlink(root, FIRST);
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(with_files(Need::Fallocate, root), Ok(()));
         let empty = Program { root: folder.path().into(), ..program() };
         let why = lacks(Need::Tool(VolumeTool::Rollback), &empty, root).expect("no tool is named");
-        assert!(why.contains("tools"), "{why}");
+        assert!(why.contains("no tool for this"), "{why}");
         assert_eq!(lacks(Need::Fallocate, &empty, root), None);
         assert_eq!(std::fs::read_dir(folder.path()).expect("listed").count(), 0);
     }

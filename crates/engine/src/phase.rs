@@ -317,7 +317,7 @@ impl Pass<'_> {
         if self.of_phase().writes && (written - self.durable_bytes >= LEFT_BYTES || took >= LEFT_NS) {
             self.durable_bytes = written;
             if let Err(reason) = self.make_durable(self.time_left()) {
-                return Ok(Err(format!("the data could not be made safe: {reason}")));
+                return Ok(Err(format!("making the data durable failed: {reason}")));
             }
         }
         let ended = self.clock.now();
@@ -380,7 +380,7 @@ impl Pass<'_> {
             // The file's number is kept one higher, so that 0 says that there is none.
             Some(slot) => {
                 let (file, offset) = (slot.get(Count::CurrentFile) - 1, slot.get(Count::CurrentOffset));
-                format!("{dead}; the last place that was touched through a mapping was offset {offset} of file {file}")
+                format!("{dead}; the last access through a mapping was at offset {offset} of file {file}")
             }
             None => dead,
         })
@@ -404,7 +404,7 @@ impl Pass<'_> {
                 ))
             }
             (Some(Stop::Time), _) => Err(format!("it ran past its time limit of {} s", self.limit())),
-            (Some(Stop::Death), _) => Err("a worker could not go on".into()),
+            (Some(Stop::Death), _) => Err("a worker could not continue".into()),
         }
     }
 
@@ -455,7 +455,7 @@ impl Pass<'_> {
         if phase.writes && watched.is_ok() {
             match self.make_durable(self.time_left()) {
                 Ok(at) => durable_ns = Some((at - collect::begin(self)).saturating_sub(self.apart)),
-                Err(reason) => watched = Err(format!("the data could not be made safe: {reason}")),
+                Err(reason) => watched = Err(format!("making the data durable failed: {reason}")),
             }
         }
         if self.slices > 1 {
@@ -499,7 +499,7 @@ impl Pass<'_> {
         }
         self.killed |= matches!(child[0].poll(), Some(Ending::Exit(KILLED) | Ending::Signal(_)));
         match self.shared.common(Common::Durable).load(Ordering::Acquire) {
-            0 => Err(self.why_stopped().err().unwrap_or_else(|| "the process that did it died".into())),
+            0 => Err(self.why_stopped().err().unwrap_or_else(|| "its process died".into())),
             at => Ok(at),
         }
     }
@@ -507,7 +507,7 @@ impl Pass<'_> {
 
 /// Waits until the agreed moment.
 fn wait_for(agreed: Option<u64>) -> Result<(), String> {
-    let Some(at) = agreed else { return Err("another client could not begin".into()) };
+    let Some(at) = agreed else { return Err("another client could not start".into()) };
     while kernel_ns() + AWAKE_NS < at {
         sleep_until(at - AWAKE_NS);
     }

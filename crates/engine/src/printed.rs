@@ -26,10 +26,9 @@ pub fn printed(figure: &OwnFigure, output: &str) -> Result<f64, String> {
     let number = match figure.pointer() {
         Some(pointer) => {
             let json: serde_json::Value = serde_json::from_str(output.trim())
-                .map_err(|error| format!("figure `{name}` is to be at {from}, but the output is no JSON: {error}"))?;
-            let found = json
-                .pointer(pointer)
-                .ok_or_else(|| format!("figure `{name}`: there is nothing at {from} in the output"))?;
+                .map_err(|error| format!("figure `{name}` is at {from}, but the output is not JSON: {error}"))?;
+            let found =
+                json.pointer(pointer).ok_or_else(|| format!("figure `{name}`: the output has nothing at {from}"))?;
             found.as_f64().or_else(|| found.as_str()?.parse().ok())
         }
         None => {
@@ -41,7 +40,7 @@ pub fn printed(figure: &OwnFigure, output: &str) -> Result<f64, String> {
     };
     number
         .filter(|number: &f64| number.is_finite())
-        .ok_or_else(|| format!("figure `{name}`: what `{from}` finds is no number"))
+        .ok_or_else(|| format!("figure `{name}`: the text found by `{from}` is not a number"))
 }
 
 #[cfg(test)]
@@ -58,7 +57,7 @@ mod tests {
         assert_eq!(printed(&figure("tps = ([0-9.]+)"), output), Ok(812.5));
         assert_eq!(printed(&figure("[0-9.]+"), output), Ok(812.5));
         assert!(printed(&figure("ops = ([0-9.]+)"), output).unwrap_err().contains("nothing in the output matches"));
-        assert!(printed(&figure("(without)"), output).unwrap_err().contains("no number"));
+        assert!(printed(&figure("(without)"), output).unwrap_err().contains("is not a number"));
     }
 
     #[test]
@@ -67,6 +66,6 @@ mod tests {
         assert_eq!(printed(&figure("/jobs/0/read/iops"), output), Ok(1234.5));
         assert_eq!(printed(&figure("/jobs/0/name"), output), Ok(7.0));
         assert!(printed(&figure("/jobs/1"), output).unwrap_err().contains("nothing at"));
-        assert!(printed(&figure("/jobs"), "text").unwrap_err().contains("no JSON"));
+        assert!(printed(&figure("/jobs"), "text").unwrap_err().contains("not JSON"));
     }
 }

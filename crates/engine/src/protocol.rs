@@ -112,7 +112,7 @@ impl Agent {
                 Err("no phase is ready to begin".into())
             }
             Request::EmptyCaches { .. } | Request::Enter { .. } => {
-                Err("that is for whoever leads several clients".into())
+                Err("only the leader of several clients can do that".into())
             }
             Request::Age(asked) => Ok(ager::age(&asked, output)?),
             Request::Survey(asked) => survey::survey(&asked).map(|layout| Reply::Surveyed(Box::new(layout))),
@@ -126,7 +126,7 @@ impl Agent {
         let program = self.program.as_ref().ok_or("no program is loaded; send `load` first")?;
         match program.phases.len() {
             count if phase < count => Ok(program),
-            count => Err(format!("phase {phase} was asked for, but the program has {count}, numbered from 0")),
+            count => Err(format!("phase {phase} does not exist: the program has {count}, numbered from 0")),
         }
     }
 }

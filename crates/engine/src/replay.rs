@@ -47,7 +47,7 @@ fn read(replay: &Replay) -> Result<Trace, String> {
     let now = trace::checksum(&replay.trace).map_err(|error| format!("reading {shown}: {error}"))?;
     if !replay.checksum.is_empty() && replay.checksum != now {
         return Err(format!(
-            "{shown} is not the trace any more that this run began with (it was {}, and is {now})",
+            "{shown} is not the trace with which this run began (it was {}, and is {now})",
             replay.checksum
         ));
     }

@@ -186,7 +186,7 @@ fn close(inside: OwnedFd, root: &OwnedFd, path: &Path, private: &[PathBuf]) -> R
         }
         if !folder.is_dir() {
             if private.iter().any(|declared| declared == folder) {
-                return Err(format!("`private` names {}, and there is no such folder", folder.display()));
+                return Err(format!("`private` names {}, which does not exist", folder.display()));
             }
             continue;
         }

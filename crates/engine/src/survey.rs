@@ -64,7 +64,7 @@ pub fn survey(asked: &Survey) -> Result<Layout, String> {
     let layout = Layout { one_of, ..Layout::default() };
     let mut walk = Walk { asked, layout, scores: Scores::default(), buffer };
     walk.directory(root.as_raw_fd(), 0, 0)
-        .map_err(|(path, e)| format!("looking at {}/{path}: {e}", asked.root.display()))?;
+        .map_err(|(path, e)| format!("inspecting {}/{path}: {e}", asked.root.display()))?;
     Ok(walk.finish())
 }
 
@@ -107,7 +107,7 @@ impl Walk<'_> {
             }
         }
         if depth >= DEPTH && !below.is_empty() {
-            return Err((format!("more than {DEPTH} directories in each other"), Errno::LOOP));
+            return Err((format!("more than {DEPTH} nested directories"), Errno::LOOP));
         }
         for name in below {
             let inside = |(path, e): Trouble| (format!("{}/{path}", name.to_string_lossy()), e);
@@ -135,7 +135,9 @@ impl Walk<'_> {
         if sampled {
             match extents::of(fd) {
                 Ok(found) => self.scores.add(size, found.pieces),
-                Err(e) => self.layout.no_extents = Some(format!("the filesystem does not tell extents (FIEMAP: {e})")),
+                Err(e) => {
+                    self.layout.no_extents = Some(format!("the filesystem does not report extents (FIEMAP: {e})"))
+                }
             }
         }
         let content = if self.asked.content { self.content(fd) } else { Ok(0) };

@@ -205,14 +205,14 @@ pub(crate) fn kept(fd: Fd) -> Result<OwnedFd, String> {
 /// The error of a work folder in whose place something else was put.
 pub(crate) fn replaced(root: &Path) -> String {
     format!(
-        "opening {}: this is not the folder that was made for the trial, another process has put something else in its place; name a folder in which no other user can write",
+        "opening {}: another process replaced the folder of the trial; name a folder that no other user can write to",
         root.display()
     )
 }
 
 /// Device and number of an open file.
 pub(crate) fn inode(file: impl AsFd) -> Result<Inode, String> {
-    let facts = fs::fstat(file).map_err(|error| format!("looking at an open folder: {error}"))?;
+    let facts = fs::fstat(file).map_err(|error| format!("inspecting an open folder: {error}"))?;
     Ok(Inode { device: facts.st_dev, number: facts.st_ino })
 }
 

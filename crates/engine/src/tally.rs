@@ -19,7 +19,9 @@ pub const ERRORS_KEPT: u64 = 16;
 fn answered(errno: Errno) -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit.filter(|_| errno == Errno::FBIG) {
-        Some(bytes) => format!("{errno}: files of this process may have {bytes} bytes (RLIMIT_FSIZE, see `ulimit -f`)"),
+        Some(bytes) => {
+            format!("{errno}: the limit for files of this process is {bytes} bytes (RLIMIT_FSIZE, see `ulimit -f`)")
+        }
         None => errno.to_string(),
     }
 }

@@ -70,7 +70,7 @@ impl Ring {
     pub fn new(work: &BlockWork, depth: u32) -> Result<Ring, String> {
         if work.space.files() > FILES {
             return Err(format!(
-                "io_uring over {} files; at most {FILES} can be open at once: make them fewer and larger",
+                "io_uring over {} files; at most {FILES} can be open at once: use fewer and larger files",
                 work.space.files()
             ));
         }

@@ -95,12 +95,12 @@ impl JobFile {
             if let Some(Setting { value, line }) = job.get("numjobs")
                 && plain_number(value).is_none()
             {
-                problems.push(format!("line {line}: `numjobs={}` is no plain number", shown(value)));
+                problems.push(format!("line {line}: `numjobs={}` is not a plain number", shown(value)));
             }
             if let Some(other) = job.get("wait_for")
                 && self.jobs[..at].iter().all(|earlier| earlier.name != other.value)
             {
-                problems.push(format!("line {}: no job before this one is called `{}`", other.line, other.value));
+                problems.push(format!("line {}: there is no job `{}` before this one", other.line, other.value));
             }
             if let Some(files) = job.get("filename")
                 && job.files_in.as_deref() != job.text("directory")
@@ -115,7 +115,7 @@ impl JobFile {
         let bytes = JobFile::written(&self.jobs, 0).len();
         if bytes > TEXT_LIMIT && problems.is_empty() {
             problems
-                .push(format!("its jobs have {bytes} bytes with all that holds for each; the limit is {TEXT_LIMIT}"));
+                .push(format!("its jobs have {bytes} bytes, including inherited options; the limit is {TEXT_LIMIT}"));
         }
         problems
     }
@@ -347,19 +347,19 @@ mod tests {
             ("exec_${WHEN}=touch /var/tmp/executed", "runs a command"),
             ("${KEY}=touch x", "runs a command"),
             ("${PAIR}", "names a device"),
-            ("size=${LINES}", "no number"),
-            ("size=${SECTION}", "no number"),
-            ("size=${COMMENT}", "no number"),
-            ("size=${TARGET}", "no number"),
+            ("size=${LINES}", "neither a number nor a list"),
+            ("size=${SECTION}", "neither a number nor a list"),
+            ("size=${COMMENT}", "neither a number nor a list"),
+            ("size=${TARGET}", "neither a number nor a list"),
             ("filename=${NONE}", "not set"),
             ("filename=-", "begins with"),
-            ("filename=x$ncpus", "holds '$'"),
-            ("size=8*$mb_memory", "no number"),
+            ("filename=x$ncpus", "has '$'"),
+            ("size=8*$mb_memory", "neither a number nor a list"),
             ("filename_format=/dev/$jobname", "is a path"),
             ("filename_format=../$jobname", "is a path"),
-            ("ioengine=net", "no engine that works on files"),
-            ("ioengine=external:/tmp/evil.so", "no engine that works on files"),
-            ("ioengine=cpuio", "no engine that works on files"),
+            ("ioengine=net", "not an engine that works on files"),
+            ("ioengine=external:/tmp/evil.so", "not an engine that works on files"),
+            ("ioengine=cpuio", "not an engine that works on files"),
             ("ioscheduler=bfq", "sets the disk's scheduler"),
             ("write_iolog=/root/log", "writes a log"),
             ("write_bw_log", "writes a log"),
@@ -367,16 +367,16 @@ mod tests {
             ("read_iolog=x", "replays a file"),
             ("opendir=/etc", "opens all files"),
             ("verify_state_load=1", "keeps the state"),
-            ("mem=mmaphuge:/mnt/huge", "takes memory"),
-            ("buffer_pattern='/etc/shadow'", "content of a file"),
+            ("mem=mmaphuge:/mnt/huge", "uses memory"),
+            ("buffer_pattern='/etc/shadow'", "a file name"),
             ("rw=randtrim", "trims devices"),
-            ("io_submit_mode=offload", "hang for ever"),
+            ("io_submit_mode=offload", "hang forever"),
             ("unified_rw_reporting=1", "adds up reads and writes"),
-            ("--rw=read", "no option"),
-            ("--exec_prerun=reboot", "no option"),
-            ("trigger=reboot", "no option"),
-            ("include other.fio", "reads another file"),
-            ("include\tother.fio", "reads another file"),
+            ("--rw=read", "not an option"),
+            ("--exec_prerun=reboot", "not an option"),
+            ("trigger=reboot", "not an option"),
+            ("include other.fio", "includes another file"),
+            ("include\tother.fio", "includes another file"),
         ] {
             let text = format!("[global]\nsize=1m\n[job]\n{line}\n");
             let problem = read(&text).expect_err(line).to_string();
@@ -462,7 +462,7 @@ mod tests {
         let lines: String = lines.iter().cycle().take(40).map(|line| format!("{line}\n")).collect();
         let refusal = read(&format!("[a]\n{}", lines)).expect_err("long lines").to_string();
         assert!(refusal.len() < 4096, "a refusal of {} bytes", refusal.len());
-        assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("no job before"));
+        assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("there is no job"));
     }
 
     /// Pieces from which hostile and common job files are put together.

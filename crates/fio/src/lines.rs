@@ -68,7 +68,7 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
         }
         let whole = whole.strip_suffix('\r').unwrap_or(whole);
         if let Some(control) = whole.chars().find(|c| c.is_control() && *c != '\t') {
-            problem(&format!("it holds the control character {}", control.escape_default()));
+            problem(&format!("it contains the control character {}", control.escape_default()));
             continue;
         }
         let line = without_blanks(whole.split([';', '#']).next().unwrap_or_default());
@@ -83,7 +83,7 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
             continue;
         }
         if line.starts_with("include") {
-            problem(&format!("`{}` reads another file: put its lines here", shown(line)));
+            problem(&format!("`{}` includes another file: put its lines here", shown(line)));
             continue;
         }
         let Some(section) = sections.last_mut() else {
@@ -171,10 +171,10 @@ mod tests {
     fn lines_of_a_wrong_form_are_named() {
         for (text, why) in [
             ("size=1m\n[a]", "line 1: `size=1m` is before the first [section]"),
-            ("[a]\nincludeother.fio", "line 2: `includeother.fio` reads another file"),
+            ("[a]\nincludeother.fio", "line 2: `includeother.fio` includes another file"),
             ("[a] b\nsize=1m", "line 1: `[a] b` begins a section"),
-            ("[a]\nname=x\0\n", "line 2: it holds the control character \\u{0}"),
-            ("[a]\nsize=1m\rexec_prerun=reboot", "line 2: it holds the control character \\r"),
+            ("[a]\nname=x\0\n", "line 2: it contains the control character \\u{0}"),
+            ("[a]\nsize=1m\rexec_prerun=reboot", "line 2: it contains the control character \\r"),
         ] {
             let (_, problems) = read(text);
             assert!(problems[0].starts_with(why), "{text:?}: {problems:?}");

@@ -19,7 +19,7 @@ pub fn sentences(job: &Job) -> String {
         (false, true) => "writes",
         (false, false) => {
             let does = job.text("ioengine").unwrap_or(job.pattern());
-            return format!("`{}` does what fio's `{does}` does; its time is what is judged.", job.name);
+            return format!("`{}` does the work of fio's `{does}`; its time is judged.", job.name);
         }
     };
     let mut said = vec![format!("`{}` {does}", job.name)];
@@ -27,14 +27,14 @@ pub fn sentences(job: &Job) -> String {
         said.push("at random".into());
     }
     if let Some(block) = job.text("bs") {
-        said.push(format!("{block} a call"));
+        said.push(format!("{block} per call"));
     }
     said.push(caches(job, reads).into());
     let engine = job.text("ioengine").unwrap_or(options::ENGINE);
     if let Some(depth) = job.number("iodepth").filter(|depth| *depth > 1) {
         said.push(match options::is_asynchronous(engine) {
-            true => format!("up to {depth} under way at once ({engine})"),
-            false => format!("one under way at a time ({engine} has depth 1, whatever iodepth={depth} asks for)"),
+            true => format!("up to {depth} in flight ({engine})"),
+            false => format!("one in flight ({engine} has depth 1 and ignores iodepth={depth})"),
         });
     }
     if let Some(clones) = job.number("numjobs").filter(|clones| *clones > 1) {
@@ -53,7 +53,7 @@ pub fn sentences(job: &Job) -> String {
 fn caches(job: &Job, reads: bool) -> &'static str {
     match (job.is_direct(), job.text("invalidate").is_none_or(|text| text.trim() != "0")) {
         (true, _) => "past the page cache (direct=1)",
-        (false, true) if reads => "through the page cache, which fio empties of its files before (invalidate=1)",
+        (false, true) if reads => "through the page cache, from which fio first drops its files (invalidate=1)",
         (false, false) if reads => "through the page cache as it is (invalidate=0)",
         (false, _) => "through the page cache",
     }
@@ -64,13 +64,13 @@ fn durability(job: &Job) -> String {
     let every = |key: &str| job.number(key).filter(|every| *every > 0);
     let sync = job.text("sync").filter(|text| !["0", "none"].contains(text));
     match (sync, every("fsync"), every("fdatasync")) {
-        (Some(word), ..) => format!("Each write is on the disk before it returns (sync={word})."),
+        (Some(word), ..) => format!("Each write is durable before it returns (sync={word})."),
         (_, Some(every), _) => format!("It calls fsync after {}.", writes(every)),
         (_, _, Some(every)) => format!("It calls fdatasync after {}.", writes(every)),
         _ if job.truth("end_fsync") => "fio's own time ends with one fsync (end_fsync=1).".into(),
         _ if job.truth("fsync_on_close") => "fio's own time ends with an fsync of each file (fsync_on_close=1).".into(),
-        _ => "fio's own time ends when the last call has returned, which for cached writes is the cache's; what is judged here counts \
-              until the data is safe."
+        _ => "fio's own time ends when the last call has returned, before cached writes are on the device; the judged time ends when \
+              the data is durable."
             .into(),
     }
 }
@@ -93,12 +93,12 @@ mod tests {
             said("rw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nnumjobs=4\nruntime=30\ntime_based");
         assert_eq!(
             text,
-            "`db` reads, at random, 4k a call, past the page cache (direct=1), up to 32 under way at once (io_uring), in 4 processes, for 30 s."
+            "`db` reads, at random, 4k per call, past the page cache (direct=1), up to 32 in flight (io_uring), in 4 processes, for 30 s."
         );
         assert!(said("rw=read\niodepth=32").contains("psync has depth 1"));
-        assert!(said("rw=read").contains("fio empties"), "{}", said("rw=read"));
+        assert!(said("rw=read").contains("fio first drops"), "{}", said("rw=read"));
         assert!(said("rw=read\ninvalidate=0").contains("as it is"));
-        assert!(said("rw=write").contains("until the data is safe"));
+        assert!(said("rw=write").contains("when the data is durable"));
         assert!(said("rw=write\nfdatasync=1").contains("fdatasync after each write"));
         assert!(said("rw=randwrite\nsync=dsync").contains("before it returns"));
         assert!(said("rw=write\nend_fsync=1").contains("one fsync"));

@@ -18,7 +18,7 @@ pub fn job(name: &str) -> Result<String, String> {
     let name = name.trim_matches(' ');
     if name.contains('/') {
         return Err(format!(
-            "names a {}: a section's name becomes the name of a file in each contender's folder, so it has no `/`",
+            "names a {}: a section's name becomes the name of a file in each contender's folder, so it must not contain `/`",
             if name.starts_with("/dev/") { "device or file" } else { "path" }
         ));
     }
@@ -37,7 +37,7 @@ pub fn paths(value: &str, what: &str) -> Result<String, String> {
         return Err("names a device: jobs run on files in each contender's folder".into());
     }
     if all().any(|part| part.starts_with('/')) {
-        return Err("is a path outside of the contender's folder: leave it out, or name it without the `/`".into());
+        return Err("is a path outside of the contender's folder: leave it out, or write it without the `/`".into());
     }
     if all().any(|part| part.split('/').any(|name| name == "..")) {
         return Err("leads out of the contender's folder".into());
@@ -76,10 +76,10 @@ pub fn format(value: &str) -> Result<String, String> {
 fn plain(name: &str) -> Result<(), String> {
     let wrong = name.chars().find(|c| !c.is_ascii_alphanumeric() && !SIGNS.contains(*c));
     if let Some(wrong) = wrong {
-        return Err(format!("holds {wrong:?} in a name: use letters, digits and any of `{}`", SIGNS.trim_start()));
+        return Err(format!("has {wrong:?} in a name: use letters, digits and any of `{}`", SIGNS.trim_start()));
     }
     if name.is_empty() || name == "." || name == ".." {
-        return Err("is no name of a file".into());
+        return Err("is not a file name".into());
     }
     if name.starts_with(['-', ' ', '~']) || name.ends_with(' ') {
         return Err("has a name that begins with `-`, `~` or a blank, or ends with a blank".into());
@@ -122,12 +122,12 @@ mod tests {
             ("a:..", "leads out"),
             ("/etc/passwd", "is a path outside"),
             ("a: /etc/passwd", "is a path outside"),
-            ("a\\:b", "holds"),
+            ("a\\:b", "in a name"),
             ("a:", "names no file"),
             (".", "names no file"),
             ("", "names no file"),
             ("-", "begins with"),
-            ("a'x'", "holds"),
+            ("a'x'", "in a name"),
         ] {
             let problem = paths(value, "file").expect_err(value);
             assert!(problem.contains(why), "{value}: {problem}");

@@ -178,13 +178,13 @@ const OPTIONS: &[(&str, Kind)] = &[
 /// Options that are refused for a reason of their own.
 const REFUSED: [(&str, &str); 35] = [
     ("exec_prerun", "runs a command: give it with --command, or before fio in a workload file"),
-    ("exec_postrun", "runs a command: give it with --command, or behind fio in a workload file"),
+    ("exec_postrun", "runs a command: give it with --command, or after fio in a workload file"),
     ("ioscheduler", "sets the disk's scheduler: name it with the contender (ext4+bfq)"),
-    ("cgroup", "makes a control group: --memory and limit.memory= do"),
+    ("cgroup", "creates a control group: use --memory or limit.memory="),
     ("cgroup_weight", "changes a control group"),
     ("cgroup_nodelete", "leaves a control group behind"),
-    ("uid", "runs as another user: --user does"),
-    ("gid", "runs as another group: --user does"),
+    ("uid", "runs as another user: use --user"),
+    ("gid", "runs as another group: use --user"),
     ("read_iolog", "replays a file of calls, which is not in the contender's folder"),
     ("read_iolog_chunked", "replays a file of calls, which is not in the contender's folder"),
     ("replay_redirect", "sends a replay to another file or device"),
@@ -194,8 +194,8 @@ const REFUSED: [(&str, &str); 35] = [
     ("write_lat_log", "writes a log: the figures and latencies are in the report"),
     ("write_iops_log", "writes a log: the figures and latencies are in the report"),
     ("write_hist_log", "writes a log: the figures and latencies are in the report"),
-    ("opendir", "opens all files of a folder that is there, and the contender's is empty"),
-    ("hostname", "talks over a network"),
+    ("opendir", "opens all files of an existing folder, and the contender's is empty"),
+    ("hostname", "uses a network"),
     ("profile", "loads a profile instead of jobs"),
     ("ignore_zone_limits", "is for zoned devices"),
     ("zone_reset_threshold", "is for zoned devices"),
@@ -253,7 +253,7 @@ pub fn checked(key: &str, value: Option<&str>) -> Result<Checked, String> {
         let known: Vec<&str> = OPTIONS.iter().map(|(known, _)| *known).collect();
         let nearest = workload::nearest(key, known.iter().copied());
         let hint = nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"));
-        return Err(format!("is no option that is known to stay in the contender's folder{hint}: leave it out"));
+        return Err(format!("is not an option known to stay in the contender's folder{hint}: leave it out"));
     };
     let given = match (kind, value) {
         (Flag, None) => "1",
@@ -272,7 +272,7 @@ fn value_of(key: &str, kind: Kind, value: &str) -> Result<String, String> {
     let is = |fits: bool, what: &str| if fits { Ok(value.to_owned()) } else { Err(what.to_owned()) };
     match kind {
         Flag => is(["0", "1"].contains(&value), "is neither 0 nor 1"),
-        Numbers => is(numbers(value), "is no number, nor a list of numbers"),
+        Numbers => is(numbers(value), "is neither a number nor a list of numbers"),
         Word(words) => is(words.contains(&value), &not_among(key, value, words)),
         WordThenNumbers(words) => {
             let (word, rest) = value.split_once(':').map_or((value, None), |(word, rest)| (word, Some(rest)));
@@ -280,18 +280,20 @@ fn value_of(key: &str, kind: Kind, value: &str) -> Result<String, String> {
         }
         Errors => is(
             value.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || ":,".contains(c)),
-            "is no list of errors, such as ENOSPC:122",
+            "is not a list of errors, such as ENOSPC:122",
         ),
         Pattern => is(
             value.starts_with(|c: char| c.is_ascii_digit() || "-%".contains(c))
                 && value.chars().all(|c| c.is_ascii_hexdigit() || "x-%o".contains(c)),
-            "is no number: in quotes fio takes text, and the content of a file; write it as 0x...",
+            "is not a number: in quotes fio expects text or a file name; write it as 0x...",
         ),
         Files => names::paths(value, "file"),
         Folders => names::paths(value, "folder"),
         Format => names::format(value),
         Job => names::job(value),
-        Engine => is(transfers(value) || FILE_ENGINES.contains(&value), "is no engine that works on files of a folder"),
+        Engine => {
+            is(transfers(value) || FILE_ENGINES.contains(&value), "is not an engine that works on files of a folder")
+        }
         LeftOut => Ok(String::new()),
     }
 }
@@ -307,16 +309,12 @@ fn numbers(value: &str) -> bool {
 fn not_among(key: &str, word: &str, words: &[&str]) -> String {
     match key {
         "rw" if word.contains("trim") => "trims devices; fio trims no files".into(),
-        "io_submit_mode" => "hands calls to threads of its own, with which fio can hang for ever: leave it out".into(),
-        "unified_rw_reporting" => {
-            "adds up reads and writes, which are operations of their own here: leave it out".into()
-        }
+        "io_submit_mode" => "passes calls to threads, with which fio can hang forever: leave it out".into(),
+        "unified_rw_reporting" => "adds up reads and writes, which are separate operations here: leave it out".into(),
         "verify_state_load" | "verify_state_save" => "keeps the state of a check in a file: leave it out".into(),
         "zonemode" => "is for zoned devices".into(),
-        "stats" => "has fio report nothing: leave it out".into(),
-        "mem" => {
-            "takes memory that may be in a file or on a device: one of malloc, shm, shmhuge and mmap can be had".into()
-        }
+        "stats" => "disables fio's report: leave it out".into(),
+        "mem" => "uses memory that may be in a file or on a device: use malloc, shm, shmhuge or mmap".into(),
         _ => format!("is none of {}", words.join(", ")),
     }
 }
@@ -359,7 +357,7 @@ mod tests {
     fn what_is_not_known_is_refused() {
         for key in ["no_such_option", "", "--rw", "exec_", "EXEC_PRERUN", "filename ", "include", "trigger", "aux-path"]
         {
-            assert!(refused(key, Some("x")).contains("is no option"), "{key}");
+            assert!(refused(key, Some("x")).contains("is not an option"), "{key}");
         }
         assert!(refused("blocksise", Some("4k")).contains("did you mean"));
     }

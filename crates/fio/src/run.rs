@@ -183,7 +183,7 @@ pub fn remarks(file: &JobFile) -> Vec<String> {
         let engine = job.text("ioengine").unwrap_or(options::ENGINE);
         (options::transfers(engine) && !options::is_asynchronous(engine)).then(|| {
             format!(
-                "line {}: [{}] iodepth={} has no effect: {engine} has one call under way at a time, so the depth is 1",
+                "line {}: [{}] iodepth={} has no effect: {engine} has one call in flight, so the depth is 1",
                 depth.line, job.name, depth.value
             )
         })

@@ -162,7 +162,7 @@ impl Files {
             return if same {
                 Ok(known.clone())
             } else {
-                Err("has the files of another job, and other sizes or copies".into())
+                Err("has the files of another job, but other sizes or copies".into())
             };
         }
         let name = unused(&made.name, &mut self.names);
@@ -204,16 +204,16 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     match job.text("rw").and_then(|text| text.split_once(':')) {
         Some((_, "1")) if random => {}
         Some((_, "0")) if !random => {}
-        Some(_) if random => differs("rw", "each call has a random place of its own"),
-        Some(_) => differs("rw", "each call begins where the one before it ended"),
+        Some(_) if random => differs("rw", "each call has its own random offset"),
+        Some(_) => differs("rw", "each call begins at the end of the previous one"),
         None => {}
     }
     if reads && writes && !random {
-        differs("rw", "reads and writes go on from one place, with fio from one each");
+        differs("rw", "reads and writes share one offset; in fio each has its own");
     }
     for key in ["nrfiles", "filename"] {
         if several(job) > 1 {
-            differs(key, "the files are one after the other in one order, fio takes them by turns");
+            differs(key, "files are used one after the other; fio alternates between them");
         }
     }
     let engine = job.text("ioengine").unwrap_or(options::ENGINE);
@@ -229,13 +229,13 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
         differs("iodepth", &format!("no effect here and with fio: {engine} has depth 1"));
     }
     if !["none", "0"].contains(&job.text("fallocate").unwrap_or("none")) {
-        differs("fallocate", "files are made by writing alone");
+        differs("fallocate", "files are created only by writing");
     }
     if !["none", "0"].contains(&job.text("fadvise_hint").unwrap_or("none")) {
         differs("fadvise_hint", "the kernel is given no hint");
     }
     if job.text("invalidate") == Some("0") {
-        differs("invalidate", "it starts with nothing in memory");
+        differs("invalidate", "it starts with an empty cache");
     }
     if writes && job.number("fsync").is_some_and(|every| every > 0) {
         differs("fdatasync", "only fsync is called");
@@ -245,7 +245,7 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     if !timed {
         for key in ["runtime", "ramp_time", "time_based"] {
             if job.text(key) != Some("0") {
-                differs(key, "not without both `time_based` and `runtime`: all of the work is done");
+                differs(key, "ignored without both `time_based` and `runtime`: the job does all of the work");
             }
         }
     }
@@ -255,7 +255,7 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
         let longest = times.iter().filter_map(|(time, _)| *time).reduce(f64::max).unwrap_or(0.0);
         texts.push((
             job.line,
-            format!("line {}: [{}]: works for {longest} s, as long as the jobs that it works with", job.line, job.name),
+            format!("line {}: [{}]: runs for {longest} s, as long as the jobs that run with it", job.line, job.name),
         ));
     }
     let mut differs = |key: &str, why: &str| {
@@ -266,12 +266,12 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     if let Ok((files, size)) = sizes(job, block) {
         let all = files.saturating_mul(size);
         if job.bytes("size").is_some_and(|asked| asked != all) {
-            differs("size", &format!("{all} bytes, whole calls in files of one size"));
+            differs("size", &format!("{all} bytes, in whole calls and files of equal size"));
         }
         let each = all / block;
         let repeats = random && job.truth("norandommap");
         if !timed && !repeats && job.bytes("io_size").is_some_and(|asked| asked / block > each) {
-            differs("io_size", "the files are gone through once");
+            differs("io_size", "the job uses the files once");
         }
     }
     texts
@@ -288,11 +288,11 @@ fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translat
         return Err(format!("`rw={}` neither reads nor writes", job.pattern()));
     }
     if job.truth("create_only") {
-        return Err("lays out its files and does nothing with them (`create_only`)".into());
+        return Err("only creates its files (`create_only`)".into());
     }
     let block = match job.text("bs") {
         None => BLOCK,
-        Some(text) => job.bytes("bs").filter(|bytes| *bytes > 0).ok_or(format!("`bs={text}` is no one size"))?,
+        Some(text) => job.bytes("bs").filter(|bytes| *bytes > 0).ok_or(format!("`bs={text}` is not a single size"))?,
     };
     let engine = engine(job)?;
     let copies = job.copies();
@@ -407,7 +407,7 @@ fn fileset(job: &Job, block: u64, known: &mut Files) -> Result<(Fileset, bool), 
     let named = job.text("filename");
     let format = job.text("filename_format").unwrap_or("$jobname.$jobnum.$filenum").to_ascii_lowercase();
     if named.is_none() && files > 1 && !format.contains("$filenum") {
-        return Err("has several files of one name (`filename_format` without `$filenum`)".into());
+        return Err("has several files of the same name (`filename_format` without `$filenum`)".into());
     }
     let shared = named.is_some() || !format.contains("$jobnum");
     let of_fio = named.map_or_else(|| format.replace("$jobname", &job.name), str::to_owned);
@@ -507,33 +507,33 @@ mod tests {
             translated(&JobFile::read(text, &|_| None).expect("read"), "x", "X").expect_err(text).join("\n")
         };
         assert!(refused("[a]\nrw=read\n").contains("line 1: [a] has no `size`"));
-        assert!(refused("[a]\nrw=read\nsize=1m\nbs=4k-64k\n").contains("no one size"));
+        assert!(refused("[a]\nrw=read\nsize=1m\nbs=4k-64k\n").contains("not a single size"));
         assert!(refused("[a]\nrw=read\nsize=1m\nioengine=splice\n").contains("no counterpart"));
     }
 
     #[test]
     fn calls_at_other_places_than_fios_are_named() {
         for (job, named) in [
-            ("rw=read:-8k", "line 3: rw=read:-8k: each call begins where the one before it ended"),
-            ("rw=read:8k", "line 3: rw=read:8k: each call begins where the one before it ended"),
-            ("rw=randread:8", "line 3: rw=randread:8: each call has a random place of its own"),
-            ("rw=rw", "line 3: rw=rw: reads and writes go on from one place"),
-            ("rw=read\nnrfiles=2", "line 4: nrfiles=2: the files are one after the other"),
-            ("rw=read\nfilename=a:b", "line 4: filename=a:b: the files are one after the other"),
+            ("rw=read:-8k", "line 3: rw=read:-8k: each call begins at the end of the previous one"),
+            ("rw=read:8k", "line 3: rw=read:8k: each call begins at the end of the previous one"),
+            ("rw=randread:8", "line 3: rw=randread:8: each call has its own random offset"),
+            ("rw=rw", "line 3: rw=rw: reads and writes share one offset"),
+            ("rw=read\nnrfiles=2", "line 4: nrfiles=2: files are used one after the other"),
+            ("rw=read\nfilename=a:b", "line 4: filename=a:b: files are used one after the other"),
             ("rw=read\niodepth=32", "line 4: iodepth=32: no effect here and with fio: psync has depth 1"),
             ("rw=read\nioengine=libaio", "line 4: ioengine=libaio: done by pread and pwrite"),
             ("rw=read\nrate_iops=100,50", "line 4: rate_iops=100,50"),
-            ("rw=read\nio_size=16m", "line 4: io_size=16m: the files are gone through once"),
+            ("rw=read\nio_size=16m", "line 4: io_size=16m: the job uses the files once"),
             ("rw=read\nio_size=50%", "line 4: io_size=50%"),
-            ("rw=read\nruntime=5", "line 4: runtime=5: not without both"),
-            ("rw=read\nramp_time=5", "line 4: ramp_time=5: not without both"),
-            ("rw=read\ninvalidate=0", "line 4: invalidate=0: it starts with nothing in memory"),
-            ("rw=write\nfallocate=posix", "line 4: fallocate=posix: files are made by writing alone"),
+            ("rw=read\nruntime=5", "line 4: runtime=5: ignored without both"),
+            ("rw=read\nramp_time=5", "line 4: ramp_time=5: ignored without both"),
+            ("rw=read\ninvalidate=0", "line 4: invalidate=0: it starts with an empty cache"),
+            ("rw=write\nfallocate=posix", "line 4: fallocate=posix: files are created only by writing"),
             ("rw=write\nfsync=2\nfdatasync=1", "line 5: fdatasync=1: only fsync"),
             ("rw=read\nfilesize=1m", "line 2: size=8m: 1048576 bytes"),
             ("rw=read\nloops=3", "line 4: loops=3"),
             ("rw=read\nopenfiles=1", "line 4: openfiles=1"),
-            ("rw=read\n[b]\nrw=read\nsize=1m\ntime_based\nruntime=5", "line 1: [a]: works for 5 s"),
+            ("rw=read\n[b]\nrw=read\nsize=1m\ntime_based\nruntime=5", "line 1: [a]: runs for 5 s"),
         ] {
             let made = translation(&format!("[a]\nsize=8m\n{job}\n"));
             assert!(made.differences.iter().any(|line| line.starts_with(named)), "{job}: {:?}", made.differences);

@@ -63,7 +63,7 @@ impl Rule {
             Rule::Path => "paths",
             Rule::Boot => "boot parameters",
             Rule::Group => "control groups",
-            Rule::Output => "what programs printed",
+            Rule::Output => "output of programs",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum LedgerError {
     /// The file was written by a later version of the program.
     #[error(
-        "opening the ledger {path}: it has schema {found}, this bakeoff knows up to {known}; use the bakeoff that wrote it, or a newer one"
+        "opening the ledger {path}: it has schema {found}, this bakeoff supports up to {known}; use the bakeoff that wrote it, or a newer one"
     )]
     Newer {
         /// The ledger file.
@@ -20,7 +20,7 @@ pub enum LedgerError {
     },
     /// The file is something else, or a damaged ledger.
     #[error(
-        "opening the ledger {path}: {why}; it is left as it is. Name another file with --ledger, or move this one away"
+        "opening the ledger {path}: {why}; it is not changed. Name another file with --ledger, or move this one away"
     )]
     Foreign {
         /// The ledger file.
@@ -30,9 +30,9 @@ pub enum LedgerError {
     },
     /// Another user could have written it, or could replace it.
     #[error(
-        "acting on the database file {path}: {untrusted}. It decides what is run and what is formatted, so it, the files next to it that \
-         begin with its name, and the folders above must belong to you or to root, and nobody else may write them. `bakeoff show` \
-         reads it as it is; to measure, begin a run with a database file of your own (--ledger)"
+        "acting on the database file {path}: {untrusted}. It decides which commands run and which devices are formatted, so it, the files next to it that \
+         begin with its name, and the folders above must belong to you or to root, and no other user may write them. `bakeoff show` \
+         still reads it; to measure, begin a run with your own database file (--ledger)"
     )]
     Untrusted {
         /// The ledger file.
@@ -51,9 +51,7 @@ pub enum LedgerError {
         holder: String,
     },
     /// The file that is open is no longer where it was.
-    #[error(
-        "the ledger {path} {what} while it was being written; what was kept in it before is in the file that is gone"
-    )]
+    #[error("the ledger {path} {what} during the run; its earlier content was in the old file")]
     Gone {
         /// The ledger file.
         path: PathBuf,
@@ -72,7 +70,7 @@ pub enum LedgerError {
     },
     /// A field holds something else than a ledger of this version keeps there.
     #[error(
-        "reading the ledger {path}: {place}: the field {field} cannot be read: {why}. The ledger was changed or damaged after it was written; take an undamaged copy of it, or `bakeoff export` its other runs"
+        "reading the ledger {path}: {place}: the field {field} cannot be read: {why}. The ledger was changed or damaged after it was written; use an undamaged copy, or `bakeoff export` its other runs"
     )]
     Unreadable {
         /// The ledger file.
@@ -85,7 +83,7 @@ pub enum LedgerError {
         why: String,
     },
     /// The system refused for the moment: no space, an I/O error, somebody else's long transaction.
-    #[error("{doing} {path}: {answer}; what was kept before stands")]
+    #[error("{doing} {path}: {answer}; its earlier content is unchanged")]
     ForNow {
         /// What was being done.
         doing: &'static str,

@@ -57,7 +57,7 @@ pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
 /// The schema version of a ledger whose tables and pages are as they should be; 0 for an empty file.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
     let why = |why: String| LedgerError::Foreign { path: path.into(), why };
-    let damaged = |error: rusqlite::Error| why(format!("SQLite says \"{error}\""));
+    let damaged = |error: rusqlite::Error| why(format!("SQLite reports \"{error}\""));
     distrust(connection).map_err(damaged)?;
     let (application, version) = schema::identify(connection).map_err(damaged)?;
     let objects: i64 = bounded(connection, || {
@@ -73,7 +73,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerE
         return Err(LedgerError::Newer { path: path.into(), found: version, known: schema::LATEST });
     }
     if version < 0 {
-        return Err(why(format!("it says that its schema is version {version}, which no bakeoff writes")));
+        return Err(why(format!("its schema has version {version}, which no bakeoff writes")));
     }
     match bounded(connection, || strange(connection, version)) {
         Ok(None) => {}
@@ -82,10 +82,10 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerE
         Err(_) => return Err(why("its schema cannot be read".into())),
     }
     let sound: String = bounded(connection, || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
-        .map_err(|error| why(format!("it is damaged, SQLite says \"{error}\"")))?;
+        .map_err(|error| why(format!("it is damaged, SQLite reports \"{error}\"")))?;
     match sound.as_str() {
         "ok" => Ok(version),
-        found => Err(why(format!("it is damaged, SQLite says \"{found}\""))),
+        found => Err(why(format!("it is damaged, SQLite reports \"{found}\""))),
     }
 }
 
@@ -101,13 +101,13 @@ fn strange(connection: &Connection, version: i64) -> Result<Option<String>, Faul
             let name: String = object.name.chars().take(40).collect();
             let kind: String = object.kind.chars().take(10).collect();
             return Ok(Some(match object.kind.as_str() {
-                "view" | "trigger" => format!("it holds the {kind} `{name}`; no ledger holds views or triggers"),
-                _ => format!("its {kind} `{name}` is not as bakeoff makes it"),
+                "view" | "trigger" => format!("it has the {kind} `{name}`; no ledger has views or triggers"),
+                _ => format!("its {kind} `{name}` differs from that of bakeoff"),
             }));
         }
         found += 1;
     }
-    Ok((found != known.len()).then(|| format!("it holds {found} tables and indexes where {} should be", known.len())))
+    Ok((found != known.len()).then(|| format!("it has {found} tables and indexes instead of {}", known.len())))
 }
 
 /// Runs statements that end after as many steps as the size of the file can call for, whatever is in it.
@@ -156,8 +156,8 @@ impl Brought {
         }
         let why = match self {
             Self { rows, .. } if *rows > ROWS => format!("one run has more than {ROWS} rows"),
-            Self { bytes, .. } if *bytes > BYTES => format!("one run takes more than {} MiB", BYTES >> 20),
-            Self { objects, .. } if *objects > OBJECTS => format!("one run holds more than {OBJECTS} records"),
+            Self { bytes, .. } if *bytes > BYTES => format!("one run has more than {} MiB", BYTES >> 20),
+            Self { objects, .. } if *objects > OBJECTS => format!("one run has more than {OBJECTS} records"),
             _ => return Ok(()),
         };
         Err(Fault::Strange { why })

@@ -34,7 +34,7 @@ pub enum HistogramError {
     #[error("a histogram is longer than {} KiB", TEXT_LIMIT >> 10)]
     TooLong,
     /// It is not what it should be.
-    #[error("a histogram is not in the HDR V2 form")]
+    #[error("a histogram is not in the HDR V2 format")]
     Form,
     /// It says that it holds more than it does, or more than any of ours can.
     #[error(

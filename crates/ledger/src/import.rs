@@ -62,7 +62,7 @@ pub enum ImportError {
         answer: String,
     },
     /// The file is too large.
-    #[error("reading {file}: it is larger than {limit} MiB; no program that is known here writes such a file")]
+    #[error("reading {file}: it is larger than {limit} MiB, the limit for files of other programs")]
     TooLarge {
         /// The file.
         file: String,
@@ -71,7 +71,7 @@ pub enum ImportError {
     },
     /// Its kind is not known.
     #[error(
-        "reading {file}: it is no result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, no exported run and no ledger"
+        "reading {file}: it is not a result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, an exported run or a ledger"
     )]
     Unknown {
         /// The file.

@@ -37,7 +37,7 @@ pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
         Err(TryLockError::Error(error)) => return Err(refused(error)),
     }
     if content.is_none() {
-        let text = format!("{} is no lock of bakeoff's, and is left as it is", name.display());
+        let text = format!("{} is not a lock file of bakeoff; it is not changed", name.display());
         return Err(refused(std::io::Error::other(text)));
     }
     file.set_len(0).and_then(|()| file.rewind()).map_err(refused)?;

@@ -28,20 +28,20 @@ impl Ledger {
             why,
         };
         let id = match asked {
-            None | Some("latest") => known.last().ok_or_else(|| no_such("it holds no run yet".into()))?,
+            None | Some("latest") => known.last().ok_or_else(|| no_such("it has no run yet".into()))?,
             Some(asked) => {
                 let mut matching = known.iter().filter(|id| id.starts_with(asked));
                 match (matching.next(), matching.next()) {
                     (Some(id), None) => id,
-                    (None, _) => return Err(no_such(format!("there is none; it holds {}", listed(&known)))),
-                    _ => return Err(no_such("several begin like that; write more of its id".into())),
+                    (None, _) => return Err(no_such(format!("there is no such run; it has {}", listed(&known)))),
+                    _ => return Err(no_such("several ids begin with this; give more of the id".into())),
                 }
             }
         };
         let mut run = self.rows("reading a run from", "SELECT * FROM runs WHERE id = ?1", params![id], |row, _| {
             run_from(row).map_err(|fault| fault.within(&run_of(row)))
         })?;
-        run.pop().ok_or_else(|| no_such("it is gone".into()))
+        run.pop().ok_or_else(|| no_such("it no longer exists".into()))
     }
 
     /// Contenders of a run in the order of the plan, hidden twins included.

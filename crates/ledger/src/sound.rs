@@ -22,18 +22,18 @@ pub(crate) fn id(id: &str) -> Result<(), String> {
         return Ok(());
     }
     let begins: String = id.chars().take(REPEATED).flat_map(char::escape_debug).collect();
-    Err(format!("it holds a run with an id that no bakeoff gives: `{begins}`"))
+    Err(format!("it has a run with an id in a different form: `{begins}`"))
 }
 
 /// A run that was carried out elsewhere.
 pub(crate) fn run(run: &RunRecord) -> Result<(), String> {
     id(&run.id)?;
     if !times(run.began_ms, run.ended_ms.unwrap_or(run.began_ms)) {
-        return Err("its run began or ended at a time that there is not".into());
+        return Err("its run began or ended at an impossible time".into());
     }
     let is_part = run.new.merged.is_some() || run.new.plan.as_ref().is_some_and(|plan| plan.shard.is_some());
     if is_part && shards::cut(run).is_none() {
-        return Err("it says that it is a part of a plan, but not which".into());
+        return Err("its list of shards is invalid".into());
     }
     Ok(())
 }
@@ -45,7 +45,7 @@ pub(crate) fn contenders(contenders: &[ContenderRecord]) -> Result<(), String> {
     }
     let count = contenders.len() as u32;
     if contenders.iter().filter_map(|contender| contender.twin_of).any(|of| of >= count) {
-        return Err("a twin repeats a contender that it does not hold".into());
+        return Err("a twin repeats a contender that is not in it".into());
     }
     contenders.iter().try_for_each(|contender| name(&contender.label, "a contender"))
 }
@@ -54,10 +54,10 @@ pub(crate) fn contenders(contenders: &[ContenderRecord]) -> Result<(), String> {
 pub(crate) fn trials(trials: &[TrialRecord], contenders: usize) -> Result<(), String> {
     for trial in trials {
         if trial.contender as usize >= contenders {
-            return Err(format!("a trial is of contender {}, which it does not hold", trial.contender));
+            return Err(format!("a trial is of contender {}, which is not in it", trial.contender));
         }
         if trial.block >= MOST_BLOCKS {
-            return Err(format!("a trial is of block {}; no run has so many", trial.block));
+            return Err(format!("a trial is of round {}, more than any run has", trial.block));
         }
         name(&trial.workload, "a workload")?;
         name(&trial.scale, "a scale")?;
@@ -73,7 +73,7 @@ pub(crate) fn trials(trials: &[TrialRecord], contenders: usize) -> Result<(), St
 pub(crate) fn trial_times(trials: &[TrialRecord]) -> Result<(), String> {
     match trials.iter().all(|trial| times(trial.began_ms, trial.ended_ms)) {
         true => Ok(()),
-        false => Err("a trial began or ended at a time that there is not".into()),
+        false => Err("a trial began or ended at an impossible time".into()),
     }
 }
 
@@ -83,7 +83,7 @@ fn times(began: i64, ended: i64) -> bool {
 
 fn name(name: &str, of: &str) -> Result<(), String> {
     match name.len() {
-        length if length > NAME_LIMIT => Err(format!("the name of {of} has {length} bytes; {NAME_LIMIT} are the most")),
+        length if length > NAME_LIMIT => Err(format!("the name of {of} has {length} bytes; the limit is {NAME_LIMIT}")),
         _ => Ok(()),
     }
 }

@@ -69,8 +69,7 @@ impl Ledger {
             if access == Access::Read && version == 0 {
                 return Err(foreign(path, "it is empty"));
             }
-            schema::migrate(&mut connection, version)
-                .map_err(|fault| failed(path, "bringing up to date the ledger", fault))?;
+            schema::migrate(&mut connection, version).map_err(|fault| failed(path, "updating the ledger", fault))?;
         }
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
@@ -119,7 +118,7 @@ impl Ledger {
         // An older one is brought up to date in a copy.
         let (mut connection, copy) = unwritten::copy(path).map_err(unread(path))?;
         schema::migrate(&mut connection, version)
-            .map_err(|fault| failed(path, "bringing up to date a copy of the ledger", fault))?;
+            .map_err(|fault| failed(path, "updating a copy of the ledger", fault))?;
         Ok(Self { connection, _copy: copy, ..ledger })
     }
 
@@ -159,7 +158,7 @@ impl Ledger {
         match Self::looked_at(path)? {
             (ledger, schema::LATEST) => Ok(ledger),
             _ => {
-                let way = "an older bakeoff wrote it; `bakeoff show --runs` with it brings it up to date";
+                let way = "an older bakeoff wrote it; `bakeoff show --runs` with this ledger updates it";
                 Err(foreign(path, way))
             }
         }
@@ -211,7 +210,7 @@ impl Ledger {
     /// Lets contenders take part again whose error passes.
     pub fn readmit(&mut self, run: &str) -> Result<(), LedgerError> {
         let update = "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause = ?2";
-        self.update("letting contenders take part again in", update, params![run, text(&Cause::Passing)])
+        self.update("including contenders again in", update, params![run, text(&Cause::Passing)])
     }
 
     /// Notes the ceiling of this machine for a run.
@@ -388,7 +387,7 @@ fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
     if real.exists() {
         existing(path)?;
     } else if path.is_symlink() {
-        let leads = format!("it is a link that leads to {}, which is not there", real.display());
+        let leads = format!("it is a link that leads to {}, which does not exist", real.display());
         return Err(refused(std::io::Error::other(leads)));
     }
     let lock = lock::beside(&real, path)?;
@@ -428,7 +427,7 @@ fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerE
         Some(DiskFull | SystemIoFailure | DatabaseBusy | OutOfMemory) => {
             LedgerError::ForNow { doing, path: path.into(), answer: error.to_string() }
         }
-        _ if guard::was_endless(error) => foreign(path, "reading it takes longer than a ledger of its size can"),
+        _ if guard::was_endless(error) => foreign(path, "reading it takes too long for a ledger of its size"),
         _ => LedgerError::Refused { doing, path: path.into(), answer: cut(&error.to_string()) },
     }
 }

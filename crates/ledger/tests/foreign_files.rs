@@ -41,7 +41,7 @@ fn a_lock_that_is_a_link_does_not_cost_what_it_leads_to() {
 fn a_file_that_only_has_the_name_of_a_lock_stays_as_it_is() {
     let place = Place::new();
     fs::write(place.path("bakeoff.db.lock"), "a poem about locks").expect("written");
-    place.refused(Access::Write, &["bakeoff.db.lock is no lock of bakeoff's"]);
+    place.refused(Access::Write, &["bakeoff.db.lock is not a lock file of bakeoff"]);
     assert_eq!(fs::read_to_string(place.path("bakeoff.db.lock")).expect("read"), "a poem about locks");
 }
 

@@ -231,7 +231,7 @@ fn runs_of_fio_one_right_after_the_other_are_samples_and_reports_of_one_are_not(
 fn a_second_result_of_fio_that_is_torn_is_refused_and_not_dropped() {
     let text = text_of("fio-two-runs-appended.json");
     let refused = import_bytes(&text.as_bytes()[..text.len() - 100], "torn.json").expect_err("torn").to_string();
-    assert!(refused.contains("after 1 whole results"), "{refused}");
+    assert!(refused.contains("after 1 complete results"), "{refused}");
 }
 
 #[test]

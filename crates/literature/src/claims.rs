@@ -41,7 +41,7 @@ pub enum Clock {
     Durable,
 }
 
-/// One line of a claims file; the columns of `published/claims.csv`, and one that a user's file may have beside them.
+/// One line of a claims file; the columns of `published/claims.csv`, and one more that a user's file may have.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -63,7 +63,7 @@ struct Line {
     relation: String,
     /// Contender that it is compared with.
     right: String,
-    /// How many times, above 0; empty where it was not said. It stands beside what was measured and enters no statistics.
+    /// How many times, above 0; empty if unknown. It is shown next to the measured ratio and enters no statistics.
     factor: Option<f64>,
     /// The claim in words.
     statement: String,
@@ -97,10 +97,10 @@ fn published(line: Line) -> Result<Published, String> {
         "faster" => ClaimRelation::Faster,
         "equal" => ClaimRelation::Equal,
         "less" => ClaimRelation::Less,
-        other => return Err(format!("the relation `{other}` is none of faster, equal, less")),
+        other => return Err(format!("the relation `{other}` is not one of faster, equal, less")),
     };
     if let Some(factor) = line.factor.filter(|factor| !(factor.is_finite() && *factor > 0.0)) {
-        return Err(format!("the factor {factor} is no number above 0"));
+        return Err(format!("the factor {factor} is not a number above 0"));
     }
     let returned =
         STOPPED_AT_RETURN.contains(&line.source.as_str()) || (line.source == BONNIE_1_03 && line.workload == "bonnie");

@@ -75,7 +75,7 @@ pub struct Source {
 pub fn figures(text: &str, file: &str) -> Result<Vec<Figure>, LiteratureError> {
     let figures: Vec<Figure> = lines(text, file, "figure")?;
     match figures.iter().position(|figure| !figure.value.is_finite()) {
-        Some(number) => Err(wrong(file, "figure", number, &"its value is no number")),
+        Some(number) => Err(wrong(file, "figure", number, &"its value is not a number")),
         None => Ok(figures),
     }
 }

@@ -39,7 +39,7 @@ pub enum LiteratureError {
         why: String,
     },
     /// It holds nothing.
-    #[error("reading {file}: it holds no claim; see published/claims.csv for its form")]
+    #[error("reading {file}: it has no claim; see published/claims.csv for the format")]
     Empty {
         /// The file.
         file: String,

@@ -83,7 +83,7 @@ pub fn lack_of(need: &str) -> Option<String> {
         "loop_devices" => (!Path::new("/dev/loop-control").exists()).then(|| "the kernel has no loop devices".into()),
         program => {
             let known = PROGRAMS.iter().find(|(name, _, _)| *name == program);
-            let (_, program, package) = known.unwrap_or_else(|| panic!("no need is called {need:?}"));
+            let (_, program, package) = known.unwrap_or_else(|| panic!("there is no need {need:?}"));
             (!is_installed(program)).then(|| format!("{program} is missing (Debian's package {package})"))
         }
     }

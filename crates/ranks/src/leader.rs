@@ -67,7 +67,7 @@ impl<'a> Leader<'a> {
                 Ok(Reply::Entering)
             }
             Request::EmptyCaches { drop } => Ok(self.empty_caches(drop)),
-            other => Err(format!("{other:?} is not for several clients")),
+            other => Err(format!("{other:?} does not work with several clients")),
         };
         done.unwrap_or_else(|reason| Reply::Refused { reason })
     }
@@ -93,10 +93,10 @@ impl<'a> Leader<'a> {
     }
 
     fn load(&mut self, caller: &Arc<Caller>, mut program: Program) -> Result<Reply, String> {
-        let client = program.client.ok_or("the work is not for several clients")?;
+        let client = program.client.ok_or("the work does not support several clients")?;
         if client.of > self.fellows.size() {
             let (of, there) = (client.of, self.fellows.size());
-            return Err(format!("{of} clients are asked for, and mpirun started {there}: give -np {of}"));
+            return Err(format!("the work needs {of} clients, and mpirun started {there}: give -np {of}"));
         }
         program.client = Some(Client { shift: self.shift(client.of), ..client });
         let mark = self.mark(&program, client.of)?;
@@ -173,7 +173,7 @@ impl<'a> Leader<'a> {
         });
         let parts: Vec<Part> = parts.collect();
         if parts.len() != clients as usize {
-            let reason = format!("{} of {clients} clients have an outcome; this is a fault of bakeoff", parts.len());
+            let reason = format!("{} of {clients} clients have a result; this is a fault of bakeoff", parts.len());
             return Reply::Failed { phase, partial: None, reason, killed: false };
         }
         match merged(&parts, gathered_bytes) {
@@ -192,7 +192,7 @@ impl<'a> Leader<'a> {
         };
         let Some((number, reason, killed)) = failed().next() else {
             let ended = answers.contains(&Answer::Ended);
-            return ended.then(|| ("it was ended before all clients were done".into(), true));
+            return ended.then(|| ("it ended before all clients".into(), true));
         };
         let more = match failed().count() - 1 {
             0 => String::new(),

@@ -96,7 +96,7 @@ impl Member {
         let Some(client) = program.client.filter(|client| self.number < client.of) else { return Answer::Idle };
         if mark.is_some_and(|mark| !mark.exists()) {
             let root = program.root.display();
-            return failed(format!("{root} is not there, or is another folder than that of the first client"));
+            return failed(format!("{root} does not exist, or is not the folder of the first client"));
         }
         let own = Program { client: Some(Client { number: self.number, ..client }), ..program.clone() };
         // Whoever ends the rank ends its engine.
@@ -117,7 +117,7 @@ impl Member {
         match self.agent.as_mut().map(|agent| ask(agent, limit)) {
             Some(Ok(reply)) => Answer::Said(Box::new(reply)),
             Some(Err(error)) => error.into(),
-            None => failed("its engine is gone".into()),
+            None => failed("its engine has ended".into()),
         }
     }
 
@@ -125,7 +125,7 @@ impl Member {
         let takes_part = self.program.is_some();
         let prepared = match self.agent.as_mut() {
             Some(agent) => agent.prepare(phase, pass).map_err(Answer::from),
-            None if takes_part => Err(failed("its engine is gone".into())),
+            None if takes_part => Err(failed("its engine has ended".into())),
             None => Ok(()),
         };
         if !fellows.all(prepared.is_ok()) {
@@ -163,7 +163,7 @@ impl Member {
                 Some(Reply::Done(outcome)) => return Ok(outcome),
                 Some(Reply::Progress { items, of, bytes, .. }) => watch.progress(fellows, items, of, bytes),
                 Some(Reply::Failed { reason, killed, .. }) => return Err(Answer::Failed { reason, killed }),
-                Some(other) => return Err(failed(format!("its engine answered {other:?} in the middle of a phase"))),
+                Some(other) => return Err(failed(format!("its engine answered {other:?} during a phase"))),
                 None => {}
             }
             if watch.look(fellows) {

@@ -64,7 +64,7 @@ fn say_where_held() {
     let (held, all) = (std::thread::available_parallelism().map_or(1, |count| count.get() as u64), processors());
     if held < all {
         eprintln!(
-            "mpirun holds this client, with all its workers, to {held} of {all} processors; mpirun --bind-to none does not."
+            "mpirun binds this client, with all its workers, to {held} of {all} processors; `mpirun --bind-to none` avoids this."
         );
     }
 }
@@ -99,7 +99,7 @@ fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
         match door.coming.recv() {
             Ok(Event::RunEnded(code)) => return Ok(u8::try_from(code).unwrap_or(1)),
             Ok(event) => leader.take(event),
-            Err(_) => return Err("the run's own process can no longer be heard".into()),
+            Err(_) => return Err("the connection to the run's own process is lost".into()),
         }
     }
 }
@@ -117,7 +117,7 @@ fn follow(fellows: &dyn Fellows, mut member: Member) {
         let asked: Result<Asked, _> = serde_json::from_slice(&bytes);
         let answer = match &asked {
             Ok(asked) => member.answer(asked, fellows, &mut *watch(asked, fellows.size())),
-            Err(error) => Answer::Failed { reason: format!("what was asked cannot be read: {error}"), killed: false },
+            Err(error) => Answer::Failed { reason: format!("reading a request: {error}"), killed: false },
         };
         let answer = serde_json::to_vec(&answer).unwrap_or_default();
         fellows.gather(&answer, &mut || {});

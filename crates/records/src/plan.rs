@@ -89,7 +89,9 @@ impl std::str::FromStr for Shard {
             text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((index, of)) if 1 <= index && index <= of && of <= MOST_SHARDS => Ok(Shard { index: index - 1, of }),
-            _ => Err(format!("write it as I/N, such as 2/4: part I of N, from 1/N to N/N, with N up to {MOST_SHARDS}")),
+            _ => {
+                Err(format!("write it as I/N, such as 2/4: shard I of N, from 1/N to N/N, with N up to {MOST_SHARDS}"))
+            }
         }
     }
 }

@@ -35,19 +35,18 @@ pub(crate) fn contradicts(class: &Durability, broken: bool, foreign_bytes: u64) 
     let mut said = Vec::new();
     if class.flushes == Some(true) && safe && broken {
         said.push(
-            "its description says that fsync flushes the disk and that metadata is safe, and promises were broken"
+            "its description states that fsync flushes the disk and that metadata is safe, but guarantees were broken"
                 .into(),
         );
     }
     if class.flushes == Some(false) && !broken {
-        said.push("its description says that fsync flushes nothing, and everything promised was kept".into());
+        said.push("its description states that fsync flushes nothing, but all guarantees held".into());
     }
     // Without flushes a disk keeps no order, whatever the filesystem does.
     let in_order = matches!(class.data, DataMode::Ordered | DataMode::Atomic) && class.flushes != Some(false);
     if in_order && foreign_bytes > 0 {
         said.push(
-            "its description says that data is written before what leads to it, and files showed foreign content"
-                .into(),
+            "its description states that data is written before its metadata, but files contained foreign data".into(),
         );
     }
     said
@@ -60,18 +59,15 @@ pub(crate) fn against_faults(class: &Durability, faults: &[FaultResult]) -> Vec<
     let mut said = Vec::new();
     match (class.checksums_data, of("bit-flips").map(silent)) {
         (Some(true), Some(true)) => {
-            said.push("its description says that data has checksums, and wrong data was returned".into());
+            said.push("its description states that data has checksums, but reads returned wrong data".into());
         }
         (Some(false), Some(false)) => {
-            said.push("its description says that data has no checksums, and no wrong data was returned".into());
+            said.push("its description states that data has no checksums, but no read returned wrong data".into());
         }
         _ => {}
     }
     if class.checksums_metadata == Some(true) && of("bit-flips-metadata").is_some_and(silent) {
-        said.push(
-            "its description says that metadata has checksums, and a flipped bit in it came out as something wrong"
-                .into(),
-        );
+        said.push("its description states that metadata has checksums, but a flipped bit in it gave wrong data".into());
     }
     said
 }

@@ -24,7 +24,7 @@ pub enum ReliabilityError {
     #[error("stopped")]
     Stopped,
     /// Whoever works in a virtual machine does not do what it is told.
-    #[error("who looks at it in the virtual machine {0}")]
+    #[error("the inspecting process in the virtual machine {0}")]
     Witness(String),
     /// Virtual machines are lost again and again.
     #[error("the kernel of its virtual machine was lost {times} times; the last time: {why}")]
@@ -35,7 +35,7 @@ pub enum ReliabilityError {
         why: String,
     },
     /// It has no image on the served disk.
-    #[error("it does not stand on an image of the served disk")]
+    #[error("it is not on an image of the served disk")]
     NoImage,
 }
 

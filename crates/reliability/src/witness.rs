@@ -78,7 +78,7 @@ impl Reply {
     pub fn unexpected(self) -> ReliabilityError {
         match self {
             Reply::Failed { doing, why } => ReliabilityError::Work { doing, why },
-            other => ReliabilityError::Witness(format!("answered with something else than was asked: {other:?}")),
+            other => ReliabilityError::Witness(format!("sent an unexpected answer: {other:?}")),
         }
     }
 }
@@ -131,16 +131,17 @@ impl Witness {
                     }
                 }
             })
-            .map_err(doing("listening to the witness"))?;
+            .map_err(doing("reading from the witness"))?;
         Ok(Witness { input, replies, fate, hang_up })
     }
 
     pub fn say(&mut self, order: &Order) -> Result<(), ReliabilityError> {
-        say(&mut self.input, order).map_err(|error| ReliabilityError::Witness(format!("does not listen: {error}")))
+        say(&mut self.input, order)
+            .map_err(|error| ReliabilityError::Witness(format!("does not accept requests: {error}")))
     }
 
     pub fn hear(&mut self) -> Result<Reply, ReliabilityError> {
-        let silent = || ReliabilityError::Witness(format!("says nothing for {} s", ANSWER_LIMIT.as_secs()));
+        let silent = || ReliabilityError::Witness(format!("sends nothing for {} s", ANSWER_LIMIT.as_secs()));
         self.hear_within(ANSWER_LIMIT)?.ok_or_else(silent)
     }
 
@@ -150,8 +151,8 @@ impl Witness {
         let problem = match self.replies.recv_timeout(limit) {
             Ok(Ok(reply)) => return Ok(Some(reply)),
             Err(Timeout) => return Ok(None),
-            Ok(Err(error)) => format!("talks nonsense: {error}"),
-            Err(Disconnected) => format!("is gone: {}", (self.fate)()),
+            Ok(Err(error)) => format!("sends invalid data: {error}"),
+            Err(Disconnected) => format!("has ended: {}", (self.fate)()),
         };
         Err(ReliabilityError::Witness(problem))
     }
@@ -220,7 +221,7 @@ pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result
             Order::Work => match hands.as_mut().map(|hands| hands.work(&mut port)) {
                 Some(Ok(_)) => Reply::Done,
                 Some(Err(error)) => failed(error),
-                None => failed(ReliabilityError::Witness("has nothing laid out".into())),
+                None => failed(ReliabilityError::Witness("has created no files".into())),
             },
             Order::Begin { root } => {
                 below = root;
@@ -230,7 +231,7 @@ pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result
             // There is one disk there, and not all filesystems name it.
             Order::KernelWords { since } => Reply::KernelWords(kernel_log::words(since, KERNEL_LINES)),
             Order::Marked | Order::Enough => failed(ReliabilityError::Witness("made no mark".into())),
-            Order::LayFilesOut => match faults::lay_out(&below).map_err(doing("laying files out")) {
+            Order::LayFilesOut => match faults::lay_out(&below).map_err(doing("creating files")) {
                 Ok(()) => Reply::Done,
                 Err(error) => failed(error),
             },
@@ -260,8 +261,8 @@ struct Port<R, W> {
 
 impl<R: Read + Send, W: Write + Send> Marker for Port<R, W> {
     fn mark(&mut self, word: u64) -> Result<(), ReliabilityError> {
-        say(&mut self.output, &Reply::Mark(word)).map_err(doing("telling a mark"))?;
-        match next(&mut self.input).map_err(doing("hearing of a mark"))? {
+        say(&mut self.output, &Reply::Mark(word)).map_err(doing("sending a mark"))?;
+        match next(&mut self.input).map_err(doing("waiting for a mark"))? {
             Some(Order::Marked) => Ok(()),
             _ => Err(ReliabilityError::Stopped),
         }
@@ -376,10 +377,13 @@ mod tests {
     fn one_that_is_gone_or_was_asked_for_too_early_is_an_error() {
         let (mut witness, working) = beside();
         let error = witness.ask(&Order::Work).expect_err("nothing is laid out");
-        assert!(error.to_string().contains("nothing laid out"), "{error}");
+        assert!(error.to_string().contains("created no files"), "{error}");
         (witness.hang_up)();
         let error = witness.begin(Path::new("/")).expect_err("it is gone");
-        assert!(error.to_string().contains("does not listen") || error.to_string().contains("is gone"), "{error}");
+        assert!(
+            error.to_string().contains("does not accept requests") || error.to_string().contains("has ended"),
+            "{error}"
+        );
         drop(witness);
         working.join().expect("no panic").expect("it ended in order");
     }

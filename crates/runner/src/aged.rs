@@ -87,7 +87,7 @@ impl Wanted {
         ager: &Ager,
         watcher: &mut dyn Watcher,
     ) -> Result<(), VenueError> {
-        watcher.news(News::Remark(&format!("ageing {}; once, then it is kept", self.title)));
+        watcher.news(News::Remark(&format!("ageing {}, once; the image is kept", self.title)));
         watcher.news(News::Step(&format!("ageing {}", self.title)));
         let stage = target.stage_to_age(contender, cache, key)?;
         let volume = self.ageing.history.volume;
@@ -159,7 +159,7 @@ fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Ke
     match (layout.layout_score, layout.extents_per_file, layout.in_one_piece) {
         (Some(score), Some(extents), Some(whole)) => {
             let sample = if layout.one_of > 1 {
-                format!(" (of {} files, one in {})", layout.sampled, layout.one_of)
+                format!(" (sample of {} files, one in {})", layout.sampled, layout.one_of)
             } else {
                 String::new()
             };
@@ -190,8 +190,8 @@ fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Ke
     if aged.no_space > 0 {
         let at = aged.no_space_at.unwrap_or_default() as f64 / volume.max(1) as f64;
         parts.push(format!(
-            "{} operations had no space, for the first time at a fill of {:.0} %, and {} more concerned files that were \
-             missing for it",
+            "{} operations found no space, the first at a fill of {:.0} %, and {} more needed the files that were \
+             missing for this reason",
             aged.no_space,
             at * 100.0,
             aged.skipped

@@ -47,7 +47,7 @@ pub enum AgentError {
         cause: Cause,
     },
     /// The process ended by itself.
-    #[error("the engine's process ended in the middle of its work: {how}{last_words}")]
+    #[error("the engine's process ended during its work: {how}{last_words}")]
     Ended {
         /// Exit status or signal.
         how: String,
@@ -73,7 +73,7 @@ pub enum AgentError {
         got: String,
     },
     /// It speaks another version of the protocol.
-    #[error("the engine speaks protocol {found}, this bakeoff {PROTOCOL}; both must come from one build")]
+    #[error("the engine has protocol {found}, this bakeoff {PROTOCOL}; both must come from one build")]
     OtherProtocol {
         /// Version that it named.
         found: u32,
@@ -89,7 +89,7 @@ pub enum AgentError {
         killed: bool,
     },
     /// The user asked to stop.
-    #[error("stopped as asked")]
+    #[error("stopped on request")]
     Stopped,
 }
 
@@ -196,9 +196,9 @@ impl Agent {
     /// Hands over a program; the phases that the filesystem cannot do are answered.
     pub fn load(&mut self, program: &Program) -> Result<Vec<Lack>, AgentError> {
         self.ask(&Request::Load(Box::new(program.clone())))?;
-        match self.answer("taking the program", ANSWER_LIMIT)? {
+        match self.answer("loading the program", ANSWER_LIMIT)? {
             Reply::Loaded { lacking } => Ok(lacking),
-            other => Err(unexpected("taking the program", &other)),
+            other => Err(unexpected("loading the program", &other)),
         }
     }
 
@@ -302,9 +302,9 @@ impl Agent {
     /// Looks how files lie.
     pub fn survey(&mut self, survey: &Survey, limit: Duration) -> Result<Layout, AgentError> {
         self.ask(&Request::Survey(Box::new(survey.clone())))?;
-        match self.answer("looking how files lie", limit)? {
+        match self.answer("inspecting the layout of files", limit)? {
             Reply::Surveyed(layout) => Ok(*layout),
-            other => Err(failed("looking how files lie", other)),
+            other => Err(failed("inspecting the layout of files", other)),
         }
     }
 
@@ -389,7 +389,7 @@ impl Agent {
         let how = status.map_or_else(|| "it closed its output".into(), how_it_ended);
         let text = last_words.text_at_end(WORDS_LIMIT);
         let text = text.trim();
-        let last_words = if text.is_empty() { String::new() } else { format!("; its last words: {text}") };
+        let last_words = if text.is_empty() { String::new() } else { format!("; its last output: {text}") };
         AgentError::Ended { how, last_words, cause }
     }
 

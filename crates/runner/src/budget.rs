@@ -93,7 +93,7 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&
     let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
     let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
     if let Some(seconds) = all.filter(|_| !is_told) {
-        text.push_str(&format!(" Resolving all would take about {} more.", judge::duration(seconds)));
+        text.push_str(&format!(" Deciding all of them takes about {} more.", judge::duration(seconds)));
     }
     text
 }
@@ -105,7 +105,7 @@ const UNEXPLAINED: f64 = 0.1;
 pub fn overrun(seconds: f64, limit: Option<f64>) -> Option<String> {
     let limit = limit.filter(|limit| seconds > limit * (1.0 + UNEXPLAINED))?;
     Some(format!(
-        " It took {} instead of {}: a trial that has begun is measured to its end.",
+        " It took {} instead of {}: a trial always runs to its end.",
         judge::duration(seconds),
         judge::duration(limit)
     ))

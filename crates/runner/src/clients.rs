@@ -67,7 +67,7 @@ impl ClientsStage<'_> {
                 }
             }
         };
-        answered().map_err(|error| format!("asking the clients at {}: {error}", self.at.display()))
+        answered().map_err(|error| format!("sending a request to the clients at {}: {error}", self.at.display()))
     }
 
     /// Writes back on all other machines, and empties their caches; on how many, and where that was not possible.
@@ -81,7 +81,7 @@ impl ClientsStage<'_> {
 }
 
 fn refused(reason: String) -> StagingError {
-    let way_out = "leave them out, or look at what mpirun says".to_owned();
+    let way_out = "leave them out, or check the output of mpirun".to_owned();
     StagingError::Contender { contender: "the clients".into(), problem: reason, way_out, cause: Cause::Lasting }
 }
 
@@ -92,7 +92,7 @@ impl Staged for ClientsStage<'_> {
 
     fn engine(&mut self) -> Result<Engine, StagingError> {
         let Engine::Here(prefix) = self.inner.engine()? else {
-            return Err(refused("clients of mpirun cannot be in a virtual machine".into()));
+            return Err(refused("clients of mpirun cannot run in a virtual machine".into()));
         };
         match self.ask(&Request::Enter { prefix }) {
             Ok(Reply::Entering) => {}
@@ -101,12 +101,12 @@ impl Staged for ClientsStage<'_> {
         }
         let connected =
             UnixStream::connect(self.at).and_then(|stream| Ok((stream.try_clone()?, stream.try_clone()?, stream)));
-        let (input, hung_up, output) =
-            connected.map_err(|error| refused(format!("reaching the clients at {}: {error}", self.at.display())))?;
+        let (input, hung_up, output) = connected
+            .map_err(|error| refused(format!("connecting to the clients at {}: {error}", self.at.display())))?;
         Ok(Engine::Elsewhere(Line {
             input: Box::new(input),
             output: Box::new(output),
-            fate: Box::new(|| "whoever leads the clients hung up".into()),
+            fate: Box::new(|| "the leader of the clients closed the connection".into()),
             hang_up: Box::new(move || {
                 // Fails only where the other end is gone already.
                 let _ = hung_up.shutdown(Shutdown::Both);

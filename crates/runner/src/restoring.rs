@@ -37,7 +37,7 @@ impl Restoring<'_> {
     }
 
     fn make_anew(&self, why: &str, target: &mut Target, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
-        watcher.news(News::Remark(&format!("{why}; it is made anew")));
+        watcher.news(News::Remark(&format!("{why}; it is created again")));
         self.make(target, watcher)
     }
 
@@ -61,7 +61,7 @@ impl Restoring<'_> {
 /// What was kept of an aged contender.
 pub(crate) fn kept_image(cache: &AgedCache, key: &str, label: &str) -> Result<AgedImage, VenueError> {
     cache.find(key).ok_or_else(|| {
-        let problem = "its aged image is gone from the cache; another run may have removed it";
+        let problem = "its aged image is no longer in the cache; another run may have removed it";
         VenueError::passing(format!("{label}: {problem}"))
     })
 }

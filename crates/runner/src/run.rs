@@ -179,7 +179,7 @@ impl Run<'_> {
         for block in (0..all).filter(|block| shard.holds(*block)) {
             let everything = self.everything(state);
             if everything.is_empty() {
-                return Ok(Ended::Finished("no contender is left that can be measured".into()));
+                return Ok(Ended::Finished("all contenders dropped out".into()));
             }
             if let Some(ended) = self.block(state, block, &everything)? {
                 return Ok(ended);
@@ -270,7 +270,7 @@ impl Run<'_> {
     fn needed(&mut self, state: &State, block: u32) -> Result<Step, RunError> {
         let everything = self.everything(state);
         if everything.is_empty() {
-            return Ok(Step::Stop("no contender is left that can be measured".into()));
+            return Ok(Step::Stop("all contenders dropped out".into()));
         }
         // A resumed run goes through blocks that the ledger already holds without asking the judge again.
         if block == 0 || state.attempts.has_block(block) {
@@ -517,7 +517,7 @@ impl Run<'_> {
             self.ledger_is_there()?;
             match (self.ledger.keep_trial(self.id, record), waits.next()) {
                 (Err(LedgerError::ForNow { .. }), Some(wait)) => {
-                    self.watcher.news(News::Step("waiting for room to keep the trial"));
+                    self.watcher.news(News::Step("waiting for space to save the trial"));
                     // Asked to stop or not, the trial is done and worth a few seconds.
                     self.clock.wait(*wait);
                 }
@@ -549,9 +549,9 @@ fn way_on(saved: &Option<PathBuf>, run: &str) -> String {
     match saved {
         Some(path) => {
             let path = path.display();
-            format!("All of it was saved as {path}: go on with `bakeoff --ledger {path} resume {run}`")
+            format!("The run was saved as {path}: continue with `bakeoff --ledger {path} resume {run}`")
         }
-        None => "It could not be saved elsewhere; leave the file in its place, and begin the run anew".into(),
+        None => "It could not be saved in another file; leave the file in its place, and start the run again".into(),
     }
 }
 

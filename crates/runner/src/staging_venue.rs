@@ -124,9 +124,9 @@ impl Venue for StagingVenue {
     fn prepare(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<(), VenueError> {
         if let Some(bytes) = self.untouched_bytes.take() {
             let text = match system::touched::taken_back_by() {
-                Some(_) => "the host takes free memory back: before each phase it is made to provide what the phase needs for files".into(),
+                Some(_) => "the host takes free memory back (balloon): before each phase bakeoff touches the memory that its files need".into(),
                 None => format!(
-                    "touched {} MB of memory, so that the host provides it before any clock runs",
+                    "touched {} MB of memory, so that the host provides it before the clock starts",
                     system::touched::touch(bytes) / 1_000_000
                 ),
             };
@@ -142,7 +142,7 @@ impl Venue for StagingVenue {
         let Some(volume) = target.bytes() else { return Ok(()) };
         let Some(wanted) = Wanted::of(ages, asked, volume)? else { return Ok(()) };
         if staging::is_guest(asked.kernel.as_deref()) {
-            let problem = "it is to be aged on another kernel, and images are aged on this machine's own";
+            let problem = "ageing works only on this machine's own kernel, and this contender uses another";
             return Err(VenueError::lasting(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
         }
         let key = match self.aged.get(&index) {

@@ -346,7 +346,7 @@ fn with_room(mut error: VenueError, stage: &mut dyn Staged) -> VenueError {
         let inodes = usage.inodes_free.filter(|_| usage.inodes > Some(0));
         let inodes = inodes.map(|free| format!(" and {free} inodes")).unwrap_or_default();
         reason.push_str(&format!(
-            "; {free:.1} of {total:.1} MB{inodes} are free on this filesystem; give it more room (--image, --on)"
+            "; {free:.1} of {total:.1} MB{inodes} are free on this filesystem; give it more space (--image, --on)"
         ));
     }
     error
@@ -464,7 +464,7 @@ fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Resu
     if let Some(lack) = lacking.first()
         && measured().all(|(index, _)| left_out.contains(&index))
     {
-        return Err(VenueError::lasting(format!("it can do nothing of this workload: {}", lack.why)));
+        return Err(VenueError::lasting(format!("it supports no phase of this workload: {}", lack.why)));
     }
     if let Some(found) = &mut record.found {
         let named = |lack: &Lack| (work.program.phases[lack.phase].name.clone(), lack.why.clone());
@@ -517,14 +517,14 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
         let free = inodes.unwrap_or_default();
         let needed = estimate.inodes_at_most();
         let reason = format!(
-            "the workload makes {needed} files and folders, and this filesystem offers {free} inodes; give it more room (--image, --on), or mkfs options with more inodes"
+            "the workload creates {needed} files and folders, and this filesystem has {free} free inodes; give it more space (--image, --on), or mkfs options with more inodes"
         );
         return Err(VenueError::lasting(reason));
     }
     if estimate.needs_files && bytes.is_some_and(|free| free < estimate.bytes_at_most) {
         let free = bytes.unwrap_or_default();
         let reason = format!(
-            "the workload lays out {:.1} MB, and {:.1} MB are free on this filesystem; give it more room (--image, --on)",
+            "the workload writes {:.1} MB of files, and {:.1} MB are free on this filesystem; give it more space (--image, --on)",
             estimate.bytes_at_most as f64 / 1e6,
             free as f64 / 1e6
         );

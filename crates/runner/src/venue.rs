@@ -22,7 +22,7 @@ pub enum VenueError {
     #[error("{0}")]
     Ground(String),
     /// The user asked to stop.
-    #[error("stopped as asked")]
+    #[error("stopped on request")]
     Stopped,
 }
 

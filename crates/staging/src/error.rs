@@ -42,7 +42,7 @@ pub enum StagingError {
         for_good: bool,
     },
     /// A device that must not be touched.
-    #[error("{device} is not taken: {reason}{}", way(.way_out))]
+    #[error("{device} is not used: {reason}{}", way(.way_out))]
     Refused {
         /// The device.
         device: PathBuf,
@@ -230,7 +230,7 @@ impl StagingError {
         let hint = match nearest(name, &known) {
             Some(near) => format!("; did you mean \"{near}\"?"),
             None if known.is_empty() => String::new(),
-            None => format!("; known are {}", cut(&known.join(", "))),
+            None => format!("; known: {}", cut(&known.join(", "))),
         };
         StagingError::other(format!("unknown filesystem \"{}\"{hint}", cut(name)), "")
     }

@@ -36,7 +36,7 @@ pub const QUESTIONS: [(&str, &str); 36] = [
     ("preallocate", "preallocation"),
     ("truncate", "cutting a file frees space"),
     ("reflink", "reflinks"),
-    ("clone_fsync", "fsync of a clone that was written to"),
+    ("clone_fsync", "fsync of a clone after a write"),
     ("copy_range", "copies within the kernel"),
     ("xattr", "extended attributes, largest value"),
     ("acl", "ACLs"),
@@ -48,8 +48,8 @@ pub const QUESTIONS: [(&str, &str); 36] = [
     ("forgets", "DONTNEED empties the cache"),
     ("reads_ahead", "WILLNEED fills the cache"),
     ("casefold", "case folding"),
-    ("checksum_data", "notices a flipped byte in data"),
-    ("checksum_metadata", "notices a flipped byte in metadata"),
+    ("checksum_data", "detects a flipped byte in data"),
+    ("checksum_metadata", "detects a flipped byte in metadata"),
     ("snapshots", "snapshots"),
     ("delete_snapshot", "deletes a snapshot"),
     ("rollback", "rollback to a snapshot"),
@@ -116,7 +116,7 @@ pub(crate) fn probe_with_patience(
     match hearing.recv_timeout(patience) {
         Ok(more) => found.answers.extend(more.answers),
         Err(_) => {
-            let why = format!("it hangs: nothing was answered within {} s", patience.as_secs());
+            let why = format!("it hangs: no answer within {} s", patience.as_secs());
             for key in ["checksum_data", "checksum_metadata"] {
                 found.put(key, Answer::untold(&why));
             }
@@ -150,13 +150,13 @@ fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, Stagi
 fn checked(filesystem: &Filesystem, closing: &Closing) -> Answer {
     let command = || filesystem.check.as_ref().map(|check| check.command.join(" ")).unwrap_or_default();
     match (closing.whole, closing.check_seconds) {
-        (None, _) => Answer::no("none of its own tools does it"),
+        (None, _) => Answer::no("it has no tool for this"),
         (Some(true), seconds) => {
             let seconds = seconds.map(|seconds| format!(" in {seconds:.2} s")).unwrap_or_default();
-            Answer::yes(format!("{}: found whole{seconds}", command()))
+            Answer::yes(format!("{}: no damage found{seconds}", command()))
         }
         (Some(false), _) => {
-            let damage = closing.damage().unwrap_or("it did not say what");
+            let damage = closing.damage().unwrap_or("without details");
             Answer { text: "yes, finds damage".into(), ..Answer::yes(format!("{}: {damage}", command())) }
         }
     }

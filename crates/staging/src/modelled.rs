@@ -54,14 +54,14 @@ fn too_fast(model: &Model, path: &PathCost) -> Option<String> {
     let late = late.collect::<Vec<_>>().join(", ");
     let name = model.name();
     (!late.is_empty()).then(|| {
-        format!("{name} is too fast to be modelled here one request at a time: {late} by its description; read figures of such work as those of this machine")
+        format!("{name} is too fast for this machine at one request at a time: {late} by its description; figures of such work are those of this machine")
     })
 }
 
 fn described(disk: &str) -> Result<Model, StagingError> {
     let read = |path: &Path| input::text_file(path, input::TEXT_LIMIT).map_err(|why| why.to_string());
     axes::described(disk, read)
-        .map_err(|problem| StagingError::contender(disk, problem, "docs/disks.md says how disks are described"))
+        .map_err(|problem| StagingError::contender(disk, problem, "docs/disks.md describes the format"))
 }
 
 /// Whether the modelled disk that a contender asks for, if any, is described.
@@ -82,23 +82,23 @@ pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingE
     described(&disk)?;
     let Where::Image { bytes, .. } = place else {
         return refused(
-            "a modelled disk is no real one, and is not put on one",
-            "leave --on out, or leave the disk out",
+            "a modelled disk is simulated in memory, and --on names a real device",
+            "leave --on or the disk out",
         );
     };
     if is_guest(contender.kernel.as_deref()) {
         return refused(
-            "modelled disks are served to this machine's own kernel, and this one runs in a virtual machine",
+            "modelled disks work only on this machine's own kernel, and this contender runs in a virtual machine",
             "leave the filesystem or the disk out",
         );
     }
     if contender.age.as_deref().is_some_and(|age| age != records::FRESH) || contender.fill.is_some() {
-        return refused("aged images lie on the scratch folder's disk", "leave the age or the disk out");
+        return refused("aged images are on the scratch folder's disk", "leave the age or the disk out");
     }
     let free = system::in_memory::available();
     if *bytes > free {
         let problem = format!(
-            "a modelled disk is kept in memory, and of {} there are {} free",
+            "a modelled disk is kept in memory and needs {}; {} are free",
             show_bytes(*bytes),
             show_bytes(free)
         );
@@ -159,7 +159,8 @@ impl Modelled {
     /// What belongs with every figure: how it is served, and whether this machine is too slow for it.
     pub fn remarks(&self) -> Vec<String> {
         let (name, ceiling) = (self.model.name(), self.ceiling.in_words());
-        let served = format!("{name} is served by Bakeoff itself: {ceiling}; the way is taken out of the disk's time");
+        let served =
+            format!("{name} is served by Bakeoff itself: {ceiling}; this latency is subtracted from the disk's time");
         std::iter::once(served).chain(too_fast(&self.model, &self.ceiling.path)).collect()
     }
 

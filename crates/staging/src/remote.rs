@@ -87,8 +87,9 @@ impl<T: Transport> Remote<T> {
     /// # Errors
     /// It cannot be started.
     pub fn start(&mut self, which: Beside) -> Result<Line, StagingError> {
-        let failed =
-            |error| StagingError::contender(&self.label, format!("the line to its {}: {error}", which.verb()), "");
+        let failed = |error| {
+            StagingError::contender(&self.label, format!("the connection to its {}: {error}", which.verb()), "")
+        };
         let line = self.transport.link().engine().map_err(failed)?;
         self.conversation().ask(&Ask::Start(which)).map(|()| line)
     }

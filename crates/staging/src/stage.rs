@@ -371,7 +371,7 @@ impl Stage<'_> {
                 self.detach_copies();
             }
             if began.elapsed() > BUSY_LIMIT {
-                let by = "a program, or a mount that was taken out of sight,";
+                let by = "a program, or a mount that is no longer visible,";
                 let by = if named.is_empty() { by.into() } else { named.join(", ") };
                 return Some(format!("{} is still in use by {by}", device.name));
             }

@@ -98,14 +98,14 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
     }
     let mut guest = None;
     if !kernel_has(&filesystem.kernel) {
-        obstacles.push(format!("this kernel does not know {}", filesystem.kernel));
+        obstacles.push(format!("this kernel does not support {}", filesystem.kernel));
         let known = tools::made_for(filesystem).or_else(|| filesystem.guest.kernel.clone());
         guest = known.filter(|_| tools.iter().all(|tool| tool.found) && system::process::is_root());
         if let Some(lack) = crate::guests::lacks().filter(|_| filesystem.guest.kernel.is_some()) {
             help.push(format!("a guest: {lack}"));
             guest = None;
         } else if filesystem.guest.kernel.is_none() {
-            help.push(format!("a kernel with {}, handed in with --kernel PATH", filesystem.kernel));
+            help.push(format!("a kernel with {}, given with --kernel PATH", filesystem.kernel));
         }
     }
     if !system::process::is_root() {
@@ -142,8 +142,12 @@ pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), StagingError
 pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), StagingError> {
     tools_are_here(filesystem)?;
     if !kernel_has(&filesystem.kernel) {
-        let problem = format!("this kernel does not know the filesystem {}", filesystem.kernel);
-        return Err(StagingError::contender(&filesystem.name, problem, "load its module or use a kernel that has it"));
+        let problem = format!("this kernel does not support the filesystem {}", filesystem.kernel);
+        return Err(StagingError::contender(
+            &filesystem.name,
+            problem,
+            "load its module, or use a kernel that supports it",
+        ));
     }
     Ok(())
 }

@@ -111,7 +111,7 @@ fn a_mark_that_cannot_be_read_stops_nothing_and_is_forgotten_by_hand() {
     assert!(forgotten[0].contains("could not be read"), "{forgotten:?}");
     assert!(!mark.exists() && by_id("0a0b0c0f", folder).is_empty());
     let error = staging::forget("0a0b0c0f", &[folder.into()]).expect_err("it is gone").to_string();
-    assert!(error.contains("nothing of that run is known"), "{error}");
+    assert!(error.contains("no leftovers of that run"), "{error}");
     staging::forget("../../etc/passwd", &[folder.into()]).expect_err("a name that leads elsewhere");
 }
 

@@ -74,7 +74,7 @@ fn an_idle_loop_device_on_the_same_bytes_is_refused_and_one_beside_them_is_not()
     run(&["mkfs.ext4", "-q", &high.text()]);
     let _mounted = Mounted::new(&[&high.text()], &folder.path().join("m"));
     let text = refusal(&low.0, &[&image.display().to_string()]);
-    assert!(text.contains("beside it") && text.contains("is mounted on"), "{text}");
+    assert!(text.contains("another part of its disk or file") && text.contains("is mounted on"), "{text}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_disk_of_whose_bytes_a_loop_device_over_a_part_is_used_is_refused() {
     assert!(text.contains("is mounted on"), "{text}");
     // The first partition lies beside it.
     let text = refusal(&parts[0], &[]);
-    assert!(text.contains("beside it") && text.contains("77aa0001-01"), "{text}");
+    assert!(text.contains("another part of its disk or file") && text.contains("77aa0001-01"), "{text}");
     drop(mounted);
     // A mount namespace that another program of this machine made meanwhile may keep a copy of the mount for a while.
     let text = refusal(&parts[1], &["77aa0001-02"]);

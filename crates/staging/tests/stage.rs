@@ -348,7 +348,7 @@ fn a_mount_that_is_gone_under_the_work_is_a_passing_cause() {
         assert!(taken.expect("umount runs").success(), "{name}");
         let error = stage.beneath("the work").expect("its mount is gone");
         assert_eq!(error.cause(), Cause::Passing, "{name}: {error}");
-        assert!(error.to_string().contains("not mounted any more"), "{name}: {error}");
+        assert!(error.to_string().contains("no longer mounted"), "{name}: {error}");
         // Whatever closing says of a filesystem that somebody else took off, nothing of it stays.
         let _ = stage.close();
     }
@@ -379,7 +379,7 @@ fn a_server_that_is_killed_while_its_filesystem_is_set_up_or_checked_is_a_passin
     for (place, instead) in ways {
         let error = staged_and_closed(place, instead).expect_err("nothing is served");
         assert_eq!(error.cause(), Cause::Passing, "{place}: {error}");
-        assert!(error.to_string().contains("the process that serves it is gone"), "{place}: {error}");
+        assert!(error.to_string().contains("the process that serves it has ended"), "{place}: {error}");
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BlockError {
     /// stat(2) failed.
-    #[error("cannot look at {path}: {error} (`lsblk` lists the block devices)")]
+    #[error("cannot inspect {path}: {error} (`lsblk` lists the block devices)")]
     Unreachable {
         /// What was looked at.
         path: PathBuf,
@@ -18,7 +18,7 @@ pub enum BlockError {
         error: String,
     },
     /// It is something else.
-    #[error("{0} is not a block device (`lsblk` lists them; a directory is measured with --dir)")]
+    #[error("{0} is not a block device (`lsblk` lists them; for a directory use --dir)")]
     NotBlock(PathBuf),
     /// Its number has no entry in sysfs.
     #[error(

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub enum Level {
     /// Good, or not applicable here.
     Ok,
-    /// Results will be noisier or need a word beside them.
+    /// Results will be noisier, or need a caveat.
     Warn,
     /// Results will mislead, or the work will not fit.
     Bad,
@@ -95,7 +95,7 @@ fn root(machine: &Machine) -> Check {
     }
     let advice =
         "run as root (sudo) to compare filesystems on images or a device, to drop caches and to set schedulers";
-    check("root", Level::Warn, "not run by root: only a directory can be measured, as it is", advice)
+    check("root", Level::Warn, "not run by root: only an existing directory can be measured", advice)
 }
 
 fn governor(machine: &Machine) -> Check {
@@ -118,7 +118,7 @@ fn turbo(machine: &Machine) -> Check {
         Some(true) => check(
             "turbo",
             Level::Warn,
-            "on: the clock depends on heat and on how many cores work",
+            "on: the clock depends on heat and on the number of busy cores",
             "for the steadiest figures: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (or echo 0 into cpufreq/boost)",
         ),
     }
@@ -129,7 +129,7 @@ fn smt(machine: &Machine) -> Check {
         Some(true) => check(
             "smt",
             Level::Warn,
-            "on: two threads share a core, so a second worker adds less than the first",
+            "on: two threads share a core, so the second adds less throughput",
             "for the steadiest figures: echo off | sudo tee /sys/devices/system/cpu/smt/control",
         ),
         Some(false) => check("smt", Level::Ok, "off", ""),
@@ -143,7 +143,7 @@ fn virtualisation(machine: &Machine) -> Check {
     if found.kind == "none" {
         return check("virtualisation", Level::Ok, format!("none{container}"), "");
     }
-    let finding = format!("{} (told by {}){container}", found.kind, found.told_by);
+    let finding = format!("{} (source: {}){container}", found.kind, found.told_by);
     let advice =
         "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
     check("virtualisation", Level::Warn, finding, advice)
@@ -151,12 +151,12 @@ fn virtualisation(machine: &Machine) -> Check {
 
 fn balloon() -> Check {
     let Some(device) = touched::taken_back_by() else {
-        return check("balloon", Level::Ok, "no host takes free memory back", "");
+        return check("balloon", Level::Ok, "no memory balloon", "");
     };
     let advice = format!(
-        "for the steadiest figures, while you measure: echo {device} | sudo tee /sys/bus/virtio/drivers/virtio_balloon/unbind (and bind afterwards)"
+        "for the steadiest figures, during a run: echo {device} | sudo tee /sys/bus/virtio/drivers/virtio_balloon/unbind (and bind afterwards)"
     );
-    let finding = "the host takes back memory that is free and hands it out again slowly: writes to memory take two to seven times as long now and then";
+    let finding = "memory balloon: the host reclaims free memory and returns it slowly; some memory writes take two to seven times as long";
     check("balloon", Level::Warn, finding, advice)
 }
 
@@ -167,8 +167,8 @@ fn clock(machine: &Machine) -> Check {
         Some(source) if slow.contains(&source) => check(
             "clock",
             Level::Bad,
-            format!("{source}: each look at the clock costs microseconds and shows in every latency"),
-            "boot with clocksource=tsc where the processor allows it",
+            format!("{source}: each clock read costs microseconds, which every latency includes"),
+            "boot with clocksource=tsc if the processor supports it",
         ),
         Some(source) => check("clock", Level::Ok, source, ""),
     }
@@ -179,10 +179,10 @@ fn swap(machine: &Machine) -> Check {
     if machine.swap_bytes == 0 {
         check("swap", Level::Ok, "none", "")
     } else if used > 64 << 20 {
-        let finding = format!("{} MiB in use: pages may move during a phase", used >> 20);
-        check("swap", Level::Warn, finding, "sudo swapoff -a for the time of the run, where memory allows it")
+        let finding = format!("{} MiB in use: pages may be swapped during a phase", used >> 20);
+        check("swap", Level::Warn, finding, "sudo swapoff -a during the run, if memory allows it")
     } else {
-        check("swap", Level::Ok, "there, but hardly used", "")
+        check("swap", Level::Ok, "present, but hardly used", "")
     }
 }
 
@@ -204,7 +204,7 @@ fn memory_limit(machine: &Machine) -> Check {
                 "limits",
                 Level::Warn,
                 finding,
-                "run outside the container or raise its limits: the page cache counts against them",
+                "run outside the container or raise its limits: they include the page cache",
             )
         }
     }
@@ -215,8 +215,8 @@ fn space(scratch: &Path) -> Check {
         Err(error) => check(
             "space",
             Level::Bad,
-            format!("cannot look at {}: {error}", scratch.display()),
-            "name a folder that exists",
+            format!("cannot inspect {}: {error}", scratch.display()),
+            "name an existing folder",
         ),
         Ok(found) => {
             let free = found.f_bavail * found.f_frsize;
@@ -242,10 +242,10 @@ fn busybodies() -> Check {
     found.sort();
     found.dedup();
     if found.is_empty() {
-        check("services", Level::Ok, "none at work that reads or writes whole disks", "")
+        check("services", Level::Ok, "no resync, rebuild or scrub is running", "")
     } else {
-        let finding = format!("at work: {}", found.join(", "));
-        check("services", Level::Warn, finding, "wait until they are done, or stop them for the time of the run")
+        let finding = format!("running: {}", found.join(", "));
+        check("services", Level::Warn, finding, "wait for their end, or stop them during the run")
     }
 }
 
@@ -258,15 +258,12 @@ fn scheduler(device: &BlockDevice) -> Check {
 fn write_cache(device: &BlockDevice) -> Check {
     match device.queue.settings.get("write_cache").map(String::as_str) {
         Some("write back") => {
-            check("write cache", Level::Ok, format!("{} has one, and flushes empty it", device.name), "")
+            check("write cache", Level::Ok, format!("{} has one, and the kernel sends flushes", device.name), "")
         }
-        Some(_) => check(
-            "write cache",
-            Level::Ok,
-            format!("{} says that it has none, so flushes are not sent to it", device.name),
-            "",
-        ),
-        None => check("write cache", Level::Ok, format!("{} does not tell", device.name), ""),
+        Some(_) => {
+            check("write cache", Level::Ok, format!("{} reports none, so the kernel sends no flushes", device.name), "")
+        }
+        None => check("write cache", Level::Ok, format!("{} does not report it", device.name), ""),
     }
 }
 
@@ -287,7 +284,7 @@ fn watched(device: Option<&BlockDevice>) -> Vec<Check> {
             "load",
             level(busy > 0.10),
             format!("processors {:.0} % busy with other work, load {:.2}", busy * 100.0, evidence.load.unwrap_or(0.0)),
-            if busy > 0.10 { "stop other programs for the time of the run" } else { "" },
+            if busy > 0.10 { "stop other programs during the run" } else { "" },
         ),
         check(
             "steal",
@@ -298,7 +295,7 @@ fn watched(device: Option<&BlockDevice>) -> Vec<Check> {
         check(
             "traffic",
             level(moved as f64 > crate::noise::FOREIGN_RATE),
-            format!("{:.2} MB/s on all devices while nothing is measured", moved as f64 / 1e6 / WATCHED.as_secs_f64()),
+            format!("{:.2} MB/s on all devices without a run", moved as f64 / 1e6 / WATCHED.as_secs_f64()),
             if moved as f64 > crate::noise::FOREIGN_RATE {
                 "find the writer with `iotop` or `pidstat -d` and stop it"
             } else {

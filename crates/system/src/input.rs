@@ -23,7 +23,7 @@ pub enum Unreadable {
     #[error("it is larger than {0} bytes, which is the limit")]
     TooLarge(u64),
     /// It holds something else.
-    #[error("it is not text in UTF-8: byte {0} fits nowhere")]
+    #[error("it is not UTF-8 text: byte {0} is invalid")]
     NoText(usize),
 }
 

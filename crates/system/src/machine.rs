@@ -210,7 +210,7 @@ fn hypervisor(product: Option<&str>) -> (String, String) {
     if flagged {
         return told("unknown", "the processor's hypervisor flag");
     }
-    told("none", "nothing that tells of a hypervisor")
+    told("none", "no sign of a hypervisor")
 }
 
 fn clock_is(name: &str) -> bool {

@@ -80,7 +80,7 @@ fn foreign(evidence: &Evidence) -> Option<Remark> {
     Some(Remark {
         kind: Disturbance::ForeignTraffic,
         share: bytes as f64 / (own + bytes) as f64,
-        text: format!("other devices ({}) moved {:.1} MB meanwhile", names.join(", "), bytes as f64 / 1e6),
+        text: format!("other devices ({}) transferred {:.1} MB meanwhile", names.join(", "), bytes as f64 / 1e6),
     })
 }
 
@@ -95,7 +95,10 @@ fn beneath(evidence: &Evidence) -> Option<Remark> {
     Some(Remark {
         kind: Disturbance::TrafficBeneath,
         share: surplus as f64 / (own + surplus) as f64,
-        text: format!("the disk beneath ({name}) moved {:.1} MB more than the device under test", surplus as f64 / 1e6),
+        text: format!(
+            "the disk below ({name}) transferred {:.1} MB more than the device under test",
+            surplus as f64 / 1e6
+        ),
     })
 }
 

@@ -14,14 +14,14 @@ pub fn lost(device: &BlockDevice) -> Option<String> {
         return Some("it is gone".into());
     };
     if now.sequence != device.sequence {
-        return Some("another one has taken its place".into());
+        return Some("a different device has its name".into());
     }
     if now.size_bytes < device.size_bytes {
-        return Some(format!("it has {} bytes left of {}", now.size_bytes, device.size_bytes));
+        return Some(format!("its size is now {} bytes instead of {}", now.size_bytes, device.size_bytes));
     }
     let state = crate::text(Path::new("/sys/block").join(device.disk().replace('/', "!")).join("device/state"));
     if let Some(state) = state.filter(|state| !ALIVE.contains(&state.trim())) {
-        return Some(format!("the kernel calls it {}", state.trim()));
+        return Some(format!("its state in the kernel is {}", state.trim()));
     }
     cut_short(device)
 }

@@ -24,7 +24,7 @@ static STARTER: OnceLock<Option<Mutex<Sender<Order>>>> = OnceLock::new();
 /// What the system answered.
 pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     tie(&mut command, getpid());
-    let none = || io::Error::other("no thread could be started that starts it");
+    let none = || io::Error::other("the thread that starts it could not be started");
     let (answer, heard) = channel();
     let starter = STARTER.get_or_init(starter).as_ref().ok_or_else(none)?;
     let sent = starter.lock().unwrap_or_else(|poison| poison.into_inner()).send((command, answer));

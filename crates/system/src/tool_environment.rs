@@ -79,10 +79,12 @@ impl ToolEnvironment {
         for name in names {
             let text = name.to_string_lossy();
             if STEERING.iter().any(|start| text.starts_with(start)) {
-                found.remarks.push(format!("{text} is set in the environment; the filesystem's tools do not get it"));
+                found.remarks.push(format!(
+                    "{text} is set in the environment; bakeoff does not pass it to the filesystem's tools"
+                ));
                 found.withheld.push(name);
             } else if LOADED.contains(&&*text) {
-                found.remarks.push(format!("{text} is set in the environment: it changes what every program does"));
+                found.remarks.push(format!("{text} is set in the environment: it affects every program"));
             }
         }
         found

@@ -35,10 +35,10 @@ pub enum Distrust {
     #[error("belongs to user {0}, who is neither you nor root")]
     Foreign(u32),
     /// Its group can change it.
-    #[error("can be written by its group (`chmod go-w` ends that)")]
+    #[error("can be written by its group (`chmod go-w` prevents that)")]
     GroupWrites,
     /// Everybody can change it.
-    #[error("can be written by everybody (`chmod go-w` ends that)")]
+    #[error("can be written by everybody (`chmod go-w` prevents that)")]
     EverybodyWrites,
     /// More symbolic links than the kernel follows.
     #[error("leads through more than {LINKS_LIMIT} symbolic links")]

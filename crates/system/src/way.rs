@@ -110,7 +110,7 @@ fn strangers(what: &dyn Display, user: u32) -> io::Error {
 /// # Errors
 /// A path that ends in no name (`/`, `..`).
 pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
-    let name = path.file_name().ok_or_else(|| refused(format!("{} ends in no name", path.display())))?;
+    let name = path.file_name().ok_or_else(|| refused(format!("{} does not end in a name", path.display())))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok((above.to_owned(), name.to_owned()))
 }

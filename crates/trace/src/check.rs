@@ -35,7 +35,7 @@ impl Trace {
                 EntryKind::File(size) if *size > OFFSET_LIMIT => return Err(wrong("is too large")),
                 EntryKind::Link(of) => path(of).map_err(wrong)?,
                 EntryKind::Symlink(to) if to.is_empty() || to.len() > PATH_LIMIT || to.contains('\0') => {
-                    return Err(wrong("is a link that leads nowhere"));
+                    return Err(wrong("is a link without a target"));
                 }
                 _ => {}
             }
@@ -45,15 +45,15 @@ impl Trace {
         for (number, action) in self.actions.iter().enumerate() {
             let wrong = |what: &str| format!("action {number} {what}");
             if !begun.get(action.thread as usize).is_some_and(|begun| *begun) {
-                return Err(wrong("is of a thread that has not begun"));
+                return Err(wrong("is of a thread that has not started"));
             }
             if action.after.iter().any(|other| *other as usize >= number) {
-                return Err(wrong("comes after one that is not before it"));
+                return Err(wrong("depends on an action that does not come before it"));
             }
             if let Call::Start { thread } = action.call {
                 match begun.get_mut(thread as usize) {
                     Some(begun) if !*begun => *begun = true,
-                    _ => return Err(wrong("starts a thread that runs already, or is none")),
+                    _ => return Err(wrong("starts a thread that runs already or does not exist")),
                 }
             }
             action.call.check(handles).map_err(wrong)?;
@@ -147,11 +147,11 @@ impl Call {
         }
         let (offset, length) = self.reach();
         if offset > OFFSET_LIMIT || length > LENGTH_LIMIT {
-            return Err("reaches further than a file can");
+            return Err("goes beyond the maximum size of a file");
         }
         match self {
             Call::Symlink { text, .. } if text.is_empty() || text.len() > PATH_LIMIT || text.contains('\0') => {
-                Err("makes a link that leads nowhere")
+                Err("creates a link without a target")
             }
             _ => Ok(()),
         }

@@ -87,7 +87,7 @@ pub fn from_lines(from: impl BufRead) -> Result<Trace, String> {
     }
     let number = |count: u64, limit: usize, what: &str| match usize::try_from(count) {
         Ok(count) if count <= limit => Ok(count),
-        _ => Err(format!("it says that it has {count} {what}; the limit is {limit}")),
+        _ => Err(format!("its header gives {count} {what}; the limit is {limit}")),
     };
     let (entries, actions) =
         (number(header.entries, ENTRIES_LIMIT, "entries")?, number(header.actions, ACTIONS_LIMIT, "actions")?);
@@ -110,7 +110,7 @@ impl<R: BufRead> Lines<R> {
         let read = self.from.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line);
         let read = read.map_err(|error| format!("line {}: {error}", self.number))?;
         if read == 0 {
-            return Err(format!("it ends before line {}: it was cut off", self.number));
+            return Err(format!("it ends before line {}: it is truncated", self.number));
         }
         serde_json::from_slice(&line).map_err(|error| {
             let said: String = error.to_string().chars().take(SAID).collect();

@@ -90,7 +90,7 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
 /// As for [`record`], and that reason.
 pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, String> {
     let folder = asked.folder.canonicalize().map_err(|error| format!("{}: {error}", asked.folder.display()))?;
-    let before = tree::entries(&folder).map_err(|error| format!("looking at {}: {error}", folder.display()))?;
+    let before = tree::entries(&folder).map_err(|error| format!("inspecting {}: {error}", folder.display()))?;
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
     let watched = watch_while(watcher, &asked.command, &folder, room(asked.free_memory), go_on)?;
@@ -101,7 +101,7 @@ pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, Stri
     for event in &watched.events {
         builder.take(event)?;
         if builder.actions.len() > ACTIONS_LIMIT {
-            return Err(format!("the command did more than {ACTIONS_LIMIT} calls; record a smaller piece of its work"));
+            return Err(format!("the command made more than {ACTIONS_LIMIT} calls; record a smaller part of its work"));
         }
     }
     let after = tree::entries(&folder).unwrap_or_default();
@@ -148,7 +148,7 @@ fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), St
         Some(Watcher::Strace) => strace(None).map_err(|why| format!("strace cannot be used here: {why}")),
         None => ebpf().or_else(|why| {
             let both = |other| {
-                format!("nobody can watch a command here. eBPF: {why}. strace: {other}. `apt-get install bpftrace strace` installs both")
+                format!("no tracer works here. eBPF: {why}. strace: {other}. `apt-get install bpftrace strace` installs both")
             };
             strace(Some(why.clone())).map_err(both)
         }),
@@ -209,7 +209,7 @@ fn watch_while(
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     scratch_folders::sweep(&base, SEEN);
     let place = tempfile::Builder::new().prefix(&scratch_folders::prefix(SEEN)).tempdir_in(base);
-    let place = place.map_err(|error| format!("making a folder for what is seen: {error}"))?;
+    let place = place.map_err(|error| format!("creating a folder for the recording: {error}"))?;
     match watcher {
         Watcher::Ebpf => by_ebpf(command, folder, (place.path(), room), go_on),
         Watcher::Strace => by_strace(command, folder, place.path(), go_on),
@@ -233,7 +233,7 @@ fn by_strace(command: &[String], folder: &Path, place: &Path, go_on: GoOn<'_>) -
         }
         events.extend(own);
     }
-    let (_, process) = first.ok_or_else(|| format!("strace saw nothing of it (it ended with {status})"))?;
+    let (_, process) = first.ok_or_else(|| format!("strace recorded nothing (it ended with {status})"))?;
     Ok(Watched::new(process, status, events))
 }
 
@@ -241,7 +241,7 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     let gate = place.join("gate");
     rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-        .map_err(|error| failed("making a pipe", &error))?;
+        .map_err(|error| failed("creating a pipe", &error))?;
     // It waits at the gate, so that nothing of it is missed.
     let mut started = Command::new("setpriv");
     started
@@ -266,7 +266,7 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
         }
     };
     let opened = fs::OpenOptions::new().write(true).open(&gate).and_then(|mut gate| gate.write_all(b"go\n"));
-    opened.map_err(|error| failed("letting the command go", &error))?;
+    opened.map_err(|error| failed("starting the command", &error))?;
     let status = wait(&mut child, place, go_on);
     if let Some(watching) = Pid::from_raw(watcher.id() as i32) {
         let _ = kill_process(watching, Signal::INT);
@@ -275,17 +275,17 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
     while watcher.try_wait().is_ok_and(|ended| ended.is_none()) {
         if begun.elapsed() > PATIENCE {
             let _ = watcher.kill().and_then(|()| watcher.wait());
-            return Err(format!("bpftrace was not done {PATIENCE:?} after the command"));
+            return Err(format!("bpftrace did not end within {PATIENCE:?} after the command"));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
     if let Some(lost) = said.lines().find(|line| line.contains("Lost ")) {
         return Err(format!(
-            "the command started processes faster than they could be taken down ({lost}); try `--with strace`"
+            "the command started processes faster than bpftrace could record them ({lost}); try `--with strace`"
         ));
     }
-    let text = fs::read(place.join("seen")).map_err(|error| failed("reading what was seen", &error))?;
+    let text = fs::read(place.join("seen")).map_err(|error| failed("reading the recording", &error))?;
     Ok(Watched::new(process as i32, status?, bpf::events(&String::from_utf8_lossy(&text))?))
 }
 
@@ -339,7 +339,7 @@ fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {
                 .take(2)
                 .collect::<Vec<_>>()
                 .join(" / ");
-            let said = if said.is_empty() { "bpftrace did not begin to watch".to_owned() } else { said };
+            let said = if said.is_empty() { "bpftrace did not start to record".to_owned() } else { said };
             return Err(said.trim().to_owned());
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -367,7 +367,7 @@ fn wait(child: &mut Child, place: &Path, go_on: GoOn<'_>) -> Result<ExitStatus, 
             if bytes > OUTPUT_LIMIT {
                 let _ = child.kill().and_then(|()| child.wait());
                 return Err(format!(
-                    "what was seen takes more than {OUTPUT_LIMIT} bytes; record a smaller piece of its work"
+                    "the recording has more than {OUTPUT_LIMIT} bytes; record a smaller part of its work"
                 ));
             }
         }

@@ -136,11 +136,11 @@ fn a_trace_comes_back_from_its_file_as_it_was_and_others_are_refused_in_a_senten
     refused(&|trace| trace.tree[1].path = "../there".into(), "leads out of the folder");
     refused(&|trace| trace.actions[0].call = Call::Unlink { path: "/etc/passwd".into() }, "leads out of the folder");
     refused(&|trace| trace.actions[0].call = Call::Close { handle: 99_999 }, "was never opened");
-    refused(&|trace| trace.actions[0].after = vec![0], "not before it");
-    refused(&|trace| trace.actions[0].thread = 1, "has not begun");
+    refused(&|trace| trace.actions[0].after = vec![0], "does not come before it");
+    refused(&|trace| trace.actions[0].thread = 1, "has not started");
     refused(
         &|trace| trace.actions[0].call = Call::TruncatePath { path: "a".into(), size: u64::MAX },
-        "further than a file",
+        "beyond the maximum size",
     );
 }
 

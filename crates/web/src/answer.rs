@@ -66,15 +66,13 @@ impl Answer {
     /// A refusal in a sentence.
     pub(crate) fn refusal(status: u16) -> Answer {
         let text = match status {
-            403 => {
-                "Refused: this address is meant for the browser that it was given to. Type or paste it as it was printed.\n"
-            }
+            403 => "Refused: the token is missing or wrong. Open the address exactly as it was printed.\n",
             404 => "There is no such page.\n",
-            405 => "Only reading is possible here.\n",
+            405 => "This server accepts only GET and HEAD.\n",
             408 => "The request took too long.\n",
             431 => "The request is too long.\n",
-            503 => "Too many browsers follow already.\n",
-            _ => "The request cannot be understood.\n",
+            503 => "Too many connections already follow this page.\n",
+            _ => "The request is invalid.\n",
         };
         Answer::new(status, "text/plain; charset=utf-8", OWN_SCRIPTS, Body::Bytes(text.into()))
     }

@@ -53,7 +53,7 @@ impl Feed {
     /// The system gives no descriptor.
     pub fn new() -> Result<Feed, WebError> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
-            .map_err(|errno| WebError::Preparing { doing: "making a descriptor for news", answer: errno.into() })?;
+            .map_err(|errno| WebError::Preparing { doing: "creating a descriptor for events", answer: errno.into() })?;
         Ok(Feed { state: Mutex::default(), bell, followed: AtomicBool::new(false) })
     }
 

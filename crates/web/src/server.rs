@@ -52,7 +52,7 @@ impl Server {
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let token = guard::token().map_err(|answer| WebError::Preparing { doing: "drawing a token", answer })?;
+        let token = guard::token().map_err(|answer| WebError::Preparing { doing: "generating a token", answer })?;
         Ok(Server { listener, address, token })
     }
 

@@ -23,7 +23,7 @@ const MOST_FILL: f64 = 0.99;
 /// It is no share, or more than can be filled.
 pub fn parse_fill(text: &str) -> std::result::Result<f64, String> {
     let read = parse_share(text).ok().filter(|share| *share <= MOST_FILL);
-    read.ok_or_else(|| format!("`{text}` is not a share that can be filled: 0 to 99%, such as `80%`"))
+    read.ok_or_else(|| format!("`{text}` is not a valid fill: 0 to 99%, such as `80%`"))
 }
 
 /// Commits that are checked out at most.
@@ -121,7 +121,7 @@ pub fn history(profile: &Profile, volume: u64, fill: f64) -> std::result::Result
     };
     match history.expected_files() {
         files if files > FILES_LIMIT => Err(format!(
-            "age `{}` would make about {files} files on this volume; the limit is {FILES_LIMIT}: fill less of it, or \
+            "age `{}` creates about {files} files on this volume; the limit is {FILES_LIMIT}: fill less of it, or \
              write a profile with larger files",
             profile.name
         )),
@@ -159,14 +159,14 @@ fn profile(name: &str, raw: Raw) -> Outcome<Profile> {
     };
     let fill = share(&raw.fill, "fill")?;
     if !(fill > 0.0 && fill <= MOST_FILL) {
-        return Err(Problem::new(format!("fill is {}; more than 0 and at most 99% is possible", raw.fill.0)));
+        return Err(Problem::new(format!("fill is {}; the range is above 0 to 99%", raw.fill.0)));
     }
     let largest = share(&raw.largest, "largest")?;
     if raw.files_per_directory == 0 {
-        return Err(Problem::new("files-per-directory is 0; 1 is the least"));
+        return Err(Problem::new("files-per-directory is 0; the minimum is 1"));
     }
     if raw.checkouts == 0 || raw.checkouts > CHECKOUTS_LIMIT {
-        return Err(Problem::new(format!("checkouts is {}; 1 to {CHECKOUTS_LIMIT} are possible", raw.checkouts)));
+        return Err(Problem::new(format!("checkouts is {}; the range is 1 to {CHECKOUTS_LIMIT}", raw.checkouts)));
     }
     let sync_bytes = parse_bytes(&raw.sync.0).map_err(|problem| Problem::new(format!("sync: {problem}")))?;
     if sync_bytes < 1 << 20 {
@@ -195,29 +195,29 @@ fn sizes(raw: &[(Scalar, Scalar)]) -> Outcome<Vec<(u64, u32)>> {
         let share = parse_share(&share.0).map_err(|problem| Problem::new(format!("sizes: {problem}")))?;
         let millionths = (share * 1e6).round() as u32;
         if sizes.last().is_some_and(|(size, below)| *size >= bytes || *below > millionths) || bytes == 0 {
-            let help = "each step names a larger size, and the share of all files that are not larger";
+            let help = "each step needs a larger size than the one before, and the share of all files up to this size";
             return Err(Problem::new(format!("sizes: the step at {} does not ascend", size.0)).help(help));
         }
         sizes.push((bytes, millionths));
     }
     match sizes.last() {
         Some((_, 1_000_000)) if sizes.len() <= 64 => Ok(sizes),
-        _ => Err(Problem::new("sizes: 1 to 64 steps, of which the last holds 100% of the files")),
+        _ => Err(Problem::new("sizes: 1 to 64 steps, the last with 100% of the files")),
     }
 }
 
 fn churn(raw: RawChurn) -> Outcome<ProfileChurn> {
     if !(raw.written > 0.0 && raw.written <= 1000.0) {
-        return Err(Problem::new(format!("written is {}; more than 0 and at most 1000 volumes", raw.written)));
+        return Err(Problem::new(format!("written is {}; the range is above 0 to 1000 volumes", raw.written)));
     }
     let mix = raw.mix;
     let weights = [mix.create, mix.append, mix.overwrite, mix.truncate, mix.rename, mix.delete];
     if weights.iter().any(|weight| *weight > 1_000_000) || mix.create + mix.append + mix.overwrite == 0 {
-        return Err(Problem::new("mix: weights of at most 1,000,000, and something must be written"));
+        return Err(Problem::new("mix: the maximum weight is 1,000,000, and at least one operation must write"));
     }
     let share = parse_share(&raw.short_lived.0).map_err(|problem| Problem::new(format!("short-lived: {problem}")))?;
     if share > 1.0 || raw.short_life == 0 {
-        return Err(Problem::new("short-lived: a share of at most 100%, and a life of at least one operation"));
+        return Err(Problem::new("short-lived: the maximum share is 100%, and the minimum life is one operation"));
     }
     Ok(ProfileChurn {
         written: raw.written,

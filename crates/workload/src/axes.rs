@@ -93,7 +93,7 @@ impl Axes {
 pub fn read(name: &str, value: &str) -> Result<String, String> {
     let named = axes::find(name).ok_or_else(|| {
         let known: Vec<&str> = axes::names().collect();
-        format!("no axis is called `{name}` ({})", suggestion(name, &known))
+        format!("there is no axis `{name}` ({})", suggestion(name, &known))
     })?;
     let kept = match named.axis.about().takes {
         Takes::Words => value.to_owned(),

@@ -178,7 +178,7 @@ fn builtin_name(folder: &str, file: &include_dir::File<'_>) -> String {
 fn not_taken(what: &str, name: &str, taken: Option<String>, path: &Path) -> Result<()> {
     match taken {
         Some(by) => Err(Problem::new(format!("the {what} `{name}` is already defined in {by}"))
-            .help("give yours another name, so that nobody takes one for the other")
+            .help("give yours another name")
             .within("", &path.display().to_string())),
         None => Ok(()),
     }

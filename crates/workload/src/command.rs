@@ -40,7 +40,7 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
         }
         (None, Some(line)) => (vec!["sh".into(), "-c".into(), line.get_ref().0.clone()], line.span()),
         (Some(_), Some(line)) => {
-            return Err(Problem::new("`command` and `shell` say what is run, both").at(line.span()));
+            return Err(Problem::new("`command` and `shell` exclude each other").at(line.span()));
         }
     };
     if let Some(step) = work.steps.first() {
@@ -75,9 +75,7 @@ fn private(folders: &[Spanned<String>]) -> Outcome<Vec<String>> {
             return Ok(folder.get_ref().clone());
         }
         let problem = Problem::new(format!("`{}` cannot be a private folder", folder.get_ref()));
-        Err(problem
-            .help("name a folder by its whole path, such as `/tmp`; not /, /dev, /proc or /sys")
-            .at(folder.span()))
+        Err(problem.help("give an absolute path, such as `/tmp`; not /, /dev, /proc or /sys").at(folder.span()))
     });
     each.collect()
 }
@@ -95,7 +93,7 @@ fn input(work: &RawWork) -> Outcome<String> {
                 .ok_or_else(|| Problem::unknown("script", name.get_ref(), &known()).at(name.span()))
         }
         (Some(_), Some(script)) => {
-            Err(Problem::new("`input` and `script` are both its standard input").at(script.span()))
+            Err(Problem::new("`input` and `script` exclude each other: both are standard input").at(script.span()))
         }
     }
 }
@@ -146,12 +144,11 @@ fn sound(command: &Command) -> Outcome<()> {
     if let Some(Reports::Fio(names)) = reports
         && (names.is_empty() || names.len() > FIGURES_LIMIT || names.iter().any(|name| !name.contains(' ')))
     {
-        let problem =
-            Problem::new(format!("parts that fio reports: one to {FIGURES_LIMIT}, each a job and what it does"));
+        let problem = Problem::new(format!("fio can report 1 to {FIGURES_LIMIT} parts, each a job and its operation"));
         return Err(problem.help("write `reports = { fio = [\"JOB read\", \"JOB write\"] }`"));
     }
     if texts().any(|text| text.contains('\0')) {
-        return Err(Problem::new("a command cannot hold the character 0"));
+        return Err(Problem::new("a command cannot contain the character 0"));
     }
     match environment.keys().find(|name| name.is_empty() || name.contains('=')) {
         Some(name) => Err(Problem::new(format!("`{name}` cannot be the name of an environment variable"))),
@@ -178,13 +175,13 @@ pub(crate) fn figures(raw: &[RawOwnFigure]) -> Outcome<Vec<OwnFigure>> {
             Some("more") => true,
             Some("less") => false,
             _ => {
-                return Err(Problem::new(format!("the figure `{name}` does not say which way is better"))
+                return Err(Problem::new(format!("the figure `{name}` lacks `better`"))
                     .help("write `better = \"more\"` or `better = \"less\"`"));
             }
         };
         let unit = one.unit.clone().unwrap_or_default();
         if figures.iter().any(|other| other.name == name) {
-            return Err(Problem::new(format!("two figures are called `{name}`")).help("give each a `name`"));
+            return Err(Problem::new(format!("two figures have the name `{name}`")).help("give each a `name`"));
         }
         let figure = OwnFigure { name, from: one.from.clone(), unit, more_is_better };
         if figure.pointer().is_none() {
@@ -200,5 +197,5 @@ fn check_pattern(figure: &OwnFigure) -> Result<(), String> {
     if from.len() > PATTERN_LIMIT {
         return Err(format!("the pattern of figure `{}` has more than {PATTERN_LIMIT} letters", figure.name));
     }
-    Regex::new(from).map(|_| ()).map_err(|error| format!("`{from}` is no regular expression: {error}"))
+    Regex::new(from).map(|_| ()).map_err(|error| format!("`{from}` is not a regular expression: {error}"))
 }

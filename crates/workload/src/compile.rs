@@ -98,7 +98,7 @@ fn share_out(phases: &mut [Phase], of: u32) -> Outcome<Client> {
         for group in &mut phase.groups {
             let can = matches!(group.over, Over::Files { .. } | Over::Blocks { .. } | Over::Directories { .. });
             if !can || group.order == Order::Follow {
-                let problem = format!("phase `{}` cannot be shared out among clients", phase.name);
+                let problem = format!("phase `{}` cannot be divided among clients", phase.name);
                 return Err(Problem::new(problem).help(
                     "files, blocks and directories can, in every order but \"follow\"; programs, devices and tools cannot",
                 ));
@@ -114,7 +114,7 @@ fn check_operations(facts: &[PhaseFacts]) -> Outcome<()> {
     let mut known = BTreeSet::new();
     for one in facts.iter().filter(|one| !one.preparation) {
         if !known.insert((one.named(), &one.cache_label)) {
-            let problem = format!("two figures would be called `{}` ({})", one.named(), one.cache_label);
+            let problem = format!("two figures have the name `{}` ({})", one.named(), one.cache_label);
             return Err(Problem::new(problem).help("give one of them another `operation`, `label` or `variant`"));
         }
     }
@@ -238,7 +238,7 @@ fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()>
     match own.iter().find(|own| !known(own)) {
         None => Ok(()),
         Some(_) if fills => {
-            Err(Problem::new(format!("filling space tells `{USABLE_SHARE}` and `{DEVICE_WRITTEN}`, and nothing else")))
+            Err(Problem::new(format!("filling space reports only `{USABLE_SHARE}` and `{DEVICE_WRITTEN}`")))
         }
         Some(_) => Err(Problem::new("only programs print figures of their own")
             .help(format!("use one of bytes/s, items/s and seconds, or a figure with `from = \"{DEVICE_WRITTEN}\"`"))),
@@ -292,7 +292,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     };
     if raw.timed == Some(false) && own.is_empty() {
         return Err(Problem::new("`timed = false` leaves the phase without a figure")
-            .help("it is for programs that run for a given time, and print a figure of their own"));
+            .help("it is for programs that run for a fixed time and print their own figure"));
     }
     let mut beside: Vec<PhaseFacts> =
         own.into_iter().map(|own| facts_of_printed(&facts, own, raw.preparation)).collect();
@@ -315,7 +315,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         needs: Vec::new(),
     };
     if phase.device_of(VolumeTool::LoseDevice).is_some() && !(phase.preparation && phase.groups.len() == 1) {
-        let problem = Problem::new("a device is lost while nothing else is done, and that takes no time of its own");
+        let problem = Problem::new("removing a device takes no measurable time and excludes other work");
         return Err(problem.help("make it a phase of its own with `preparation = true`"));
     }
     Ok((phase, facts, beside))
@@ -376,9 +376,9 @@ fn end(raw: &RawPhase, scope: &Scope) -> Outcome<End> {
     let ramp_ns = time(raw.ramp.as_ref(), "ramp", scope)?;
     let Some(field) = &raw.time else {
         return match &raw.ramp {
-            Some(ramp) => {
-                Err(Problem::new("`ramp` without `time`").help("a ramp is for phases that end by time").at(ramp.span()))
-            }
+            Some(ramp) => Err(Problem::new("`ramp` without `time`")
+                .help("a ramp needs a phase that ends by time")
+                .at(ramp.span())),
             None => Ok(End::Work),
         };
     };
@@ -418,7 +418,7 @@ fn one_total(total: &RawTotal, raw: &RawWorkload, phases: &[PhaseFacts], scope: 
         return Ok(None);
     }
     if phases.iter().any(|phase| phase.name == total.name) {
-        return Err(Problem::new(format!("`{}` is the name of a phase and of a total", total.name)));
+        return Err(Problem::new(format!("a phase and a total have the name `{}`", total.name)));
     }
     Ok(Some(TotalFacts {
         name: total.name.clone(),

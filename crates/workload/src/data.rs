@@ -44,8 +44,8 @@ pub(crate) fn add_options(raw: &mut RawWorkload) {
         return;
     }
     let about = [
-        (DATA, "what files hold: incompressible, zeros, text, logs, or a share that compresses to nothing such as 70%"),
-        (DUPLICATE, "share of the 4 KiB blocks that repeat others, for deduplication: 20%"),
+        (DATA, "data of files: incompressible, zeros, text, logs, or a share that compresses to nothing, such as 70%"),
+        (DUPLICATE, "share of duplicate 4 KiB blocks, for deduplication, such as 20%"),
     ];
     for (name, about) in about {
         let option =

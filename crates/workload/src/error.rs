@@ -117,7 +117,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 pub fn suggestion(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "none is known here".to_owned(),
+        None if known.is_empty() => "none is known".to_owned(),
         None => format!("known: {}", known.join(", ")),
     }
 }

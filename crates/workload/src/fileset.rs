@@ -53,12 +53,12 @@ pub(crate) fn copy(raw: &RawFileset, of: &Fileset, index: usize, scope: &Scope) 
     let RawFileset { files, layout, names, size, smallest, largest, total, content, compressible, duplicate, .. } = raw;
     let fields = [files, names, size, smallest, largest, total, content, compressible, duplicate];
     if let Some(stray) = fields.into_iter().flatten().next() {
-        return Err(Problem::new("clones and copies are what the other files are")
+        return Err(Problem::new("clones and copies have the content of their source files")
             .help("leave this out")
             .at(stray.span()));
     }
     if let Some(stray) = layout {
-        return Err(Problem::new("clones and copies lie as the other files do")
+        return Err(Problem::new("clones and copies have the layout of their source files")
             .help("leave this out")
             .at(stray.span()));
     }
@@ -74,7 +74,7 @@ fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
     for part in path.split('/') {
         one_name(part).map_err(|problem| {
             Problem::new(format!("`{}` cannot be the directory of a fileset", path.escape_debug()))
-                .help(format!("{}; it lies below the workload's own directory", problem.problem))
+                .help(format!("{}; it must be below the workload's own directory", problem.problem))
                 .at(field.span())
         })?;
     }
@@ -85,7 +85,7 @@ fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
 pub(crate) fn one_name(name: &str) -> Outcome<()> {
     let bad = name.is_empty() || name == "." || name == ".." || name.len() > 64;
     if bad || name.contains(['/', '\\']) || name.chars().any(|character| character.is_control()) {
-        return Err(Problem::new(format!("`{}` is no plain name", name.escape_debug())));
+        return Err(Problem::new(format!("`{}` is not a plain name", name.escape_debug())));
     }
     Ok(())
 }
@@ -122,23 +122,21 @@ fn files_and_size(raw: &RawFileset, scope: &Scope) -> Outcome<(u64, Size)> {
         }
         (None, None, largest, Some(bytes)) => Size::Total { bytes, largest: largest.unwrap_or(bytes) },
         _ => {
-            return Err(Problem::new(format!("fileset `{name}` does not say how large its files are"))
+            return Err(Problem::new(format!("fileset `{name}` has no file size"))
                 .help("give `size`, or `smallest` and `largest`, or `total` with or without `largest`"));
         }
     };
     let files = match (&raw.files, size) {
         (None, Size::Total { bytes, largest }) if bytes > 0 && largest > 0 => bytes.div_ceil(largest),
-        (None, Size::Total { .. }) => return Err(Problem::new(format!("fileset `{name}` holds no bytes"))),
+        (None, Size::Total { .. }) => return Err(Problem::new(format!("fileset `{name}` has no bytes"))),
         (Some(field), Size::Total { .. }) => {
-            return Err(Problem::new("`files` beside `total`")
+            return Err(Problem::new("`files` and `total` exclude each other")
                 .help("the number of files follows from `total` and `largest`")
                 .at(field.span()));
         }
         (Some(field), _) => number(field, Unit::Plain, scope)?,
         (None, _) => {
-            return Err(
-                Problem::new(format!("fileset `{name}` does not say how many files it has")).help("give `files`")
-            );
+            return Err(Problem::new(format!("fileset `{name}` has no number of files")).help("give `files`"));
         }
     };
     if files == 0 || files > FILES_LIMIT {
@@ -165,7 +163,9 @@ fn content(raw: &RawFileset, scope: &Scope) -> Outcome<Content> {
     }
     content.verify = truth(raw.verify.as_ref(), scope)?;
     if content.verify && (content.zeros || content.duplicate_percent > 0) {
-        return Err(Problem::new("`verify` needs blocks that differ").help("leave out `zeros` and `duplicate`"));
+        return Err(
+            Problem::new("`verify` needs blocks with different content").help("leave out `zeros` and `duplicate`")
+        );
     }
     Ok(content)
 }

@@ -58,8 +58,10 @@ impl Plan {
         }
         for (index, contender) in field.contenders.iter().enumerate() {
             if field.contenders[..index].iter().any(|earlier| earlier.label == contender.label) {
-                let problem = Problem::new(format!("two contenders are called `{}`", contender.label));
-                return Err(self.wrong(problem.help("name each once; the noise floor is measured without that")));
+                let problem = Problem::new(format!("two contenders have the name `{}`", contender.label));
+                return Err(
+                    self.wrong(problem.help("list each once; bakeoff itself adds a control for the noise floor"))
+                );
             }
         }
         Ok(field)

@@ -194,8 +194,7 @@ pub fn parse_aliases(text: &str, file: &str) -> Result<BTreeMap<String, String>>
 fn plan(raw: RawPlan) -> Outcome<Plan> {
     identifier("plan", raw.name.get_ref()).map_err(|problem| problem.at(raw.name.span()))?;
     if raw.workloads.is_empty() || raw.workloads.len() > WORKLOADS_LIMIT {
-        let problem =
-            Problem::new(format!("a plan holds 1 to {WORKLOADS_LIMIT} workloads, not {}", raw.workloads.len()));
+        let problem = Problem::new(format!("a plan has 1 to {WORKLOADS_LIMIT} workloads, not {}", raw.workloads.len()));
         return Err(problem.help("add `workloads = [\"small-files\"]`").at(raw.name.span()));
     }
     if raw.compete.len() > CONTENDERS_LIMIT {
@@ -248,7 +247,7 @@ fn contenders(raw: BTreeMap<Spanned<String>, RawContender>) -> Outcome<BTreeMap<
 fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
     let unfit = |text: &&String| text.chars().any(char::is_control) || text.len() > 4096;
     if let Some(bad) = raw.mkfs.iter().chain([&raw.mount, &raw.fs]).find(unfit) {
-        return Err(Problem::new(format!("`{}` holds control characters or is too long", bad.escape_debug())));
+        return Err(Problem::new(format!("`{}` contains control characters or is too long", bad.escape_debug())));
     }
     let devices = raw.devices.map(|count| read(&count, |text| crate::axes::read(DEVICES, text))).transpose()?;
     Ok(Contender {
@@ -295,7 +294,7 @@ fn sampling(raw: &RawSampling) -> Outcome<Sampling> {
     let count = |field: &Option<Spanned<u32>>| match field {
         Some(field) if (1..=10_000).contains(field.get_ref()) => Ok(Some(*field.get_ref())),
         Some(field) => {
-            Err(Problem::new(format!("{} samples; 1 to 10000 can be taken", field.get_ref())).at(field.span()))
+            Err(Problem::new(format!("{} samples; the range is 1 to 10000", field.get_ref())).at(field.span()))
         }
         None => Ok(None),
     };
@@ -309,8 +308,10 @@ fn sampling(raw: &RawSampling) -> Outcome<Sampling> {
         steady: raw.steady,
     };
     if let (Some(samples), true) = (&raw.samples, raw.min.is_some() || raw.max.is_some()) {
-        let problem = Problem::new("`samples` beside `min` or `max`");
-        return Err(problem.help("`samples` means exactly so many; leave it out, or the others").at(samples.span()));
+        let problem = Problem::new("`samples` excludes `min` and `max`");
+        return Err(problem
+            .help("`samples` is the exact number; leave out either it or the others")
+            .at(samples.span()));
     }
     if let (Some(least), Some(most), Some(field)) = (sampling.least, sampling.most, &raw.min)
         && least > most

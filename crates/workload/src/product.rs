@@ -71,7 +71,7 @@ impl Axes {
             let reach = Reach::of(name, values, &field.contenders, facts)?;
             field.notes.extend(reach.notes(name));
             if field.contenders.len().saturating_mul(values.len()) > PRODUCT_LIMIT {
-                let text = format!("the axes multiply to more than {PRODUCT_LIMIT} contenders; leave out some values");
+                let text = format!("the axes give more than {PRODUCT_LIMIT} contenders; leave out some values");
                 return Err(text);
             }
             field.contenders = field.contenders.iter().flat_map(|one| reach.along(one, name, values)).collect();
@@ -160,7 +160,7 @@ impl Reach {
         }
         for (name, values) in self.refused.iter().filter(|(_, values)| !values.is_empty()) {
             let values: Vec<&str> = values.iter().map(String::as_str).collect();
-            notes.push(format!("{name} is left out at {axis} = {}, which it does not take", values.join(", ")));
+            notes.push(format!("{name} is left out at {axis} = {}, which it does not support", values.join(", ")));
         }
         notes
     }
@@ -231,8 +231,8 @@ fn unknown(axis: &str, filesystems: &BTreeSet<&str>, facts: &BTreeMap<String, Ax
         Some(near) => format!("did you mean `{kind}.{near}`?"),
         None => {
             let known = here.iter().map(|(name, known)| match known.is_empty() {
-                true => format!("{name} names none in its file"),
-                false => format!("{name} knows {}", known.join(", ")),
+                true => format!("the file of {name} has none"),
+                false => format!("{name} has {}", known.join(", ")),
             });
             known.collect::<Vec<_>>().join("; ")
         }

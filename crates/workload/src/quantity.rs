@@ -204,7 +204,7 @@ fn term(words: &[String], text: &str, scope: &Scope, depth: u32) -> std::result:
         [variable] if variable.starts_with('$') => {
             let value = look_up(&variable[1..], scope)?;
             let depth = depth.checked_sub(1).ok_or_else(|| {
-                Problem::new(format!("`{variable}` leads through too many other variables, or to itself"))
+                Problem::new(format!("`{variable}` refers to too many other variables, or to itself"))
             })?;
             sum(value, scope, depth)
         }

@@ -115,7 +115,7 @@ pub(crate) fn resolve(raw: &RawWorkload, scale: &str, asked: &BTreeMap<String, S
     let clients = asked.get(CLIENTS).filter(|_| by_all);
     let many = clients.map(|text| evaluate(text, Unit::Plain, &scope)).transpose()?;
     if many.is_some_and(|many| many == 0 || many > CLIENTS_LIMIT) {
-        return Err(Problem::new(format!("clients from 1 to {CLIENTS_LIMIT} are possible")));
+        return Err(Problem::new(format!("the range of clients is 1 to {CLIENTS_LIMIT}")));
     }
     settings.extend(many.map(|many| (CLIENTS.to_owned(), many.to_string())));
     Ok(Resolved { scope, settings, clients: many.map(|many| many as u32) })
@@ -128,7 +128,7 @@ fn choose(scope: &mut Scope, name: &str, option: &RawOption, asked: &BTreeMap<St
         None => look_up(name, scope)?.to_owned(),
     };
     if value.len() > 200 || value.chars().any(char::is_control) {
-        return Err(Problem::new(format!("the value of option `{name}` is too long or holds control characters")));
+        return Err(Problem::new(format!("the value of option `{name}` is too long or contains control characters")));
     }
     check_allowed(name, &value, &allowed(option))?;
     for (variable, Scalar(text)) in option.values.get(&value).into_iter().flatten() {
@@ -145,10 +145,7 @@ fn split_parts(scope: &mut Scope, name: &str, option: &RawOption) -> Outcome<()>
     let given: Vec<String> = scope[name].split(':').map(|part| part.trim().to_owned()).collect();
     if given.len() > option.parts.len() || given.iter().any(String::is_empty) {
         let form = option.parts.join(":");
-        return Err(Problem::new(format!(
-            "`{}` is not of the form `{form}`, as option `{name}` wants it",
-            scope[name]
-        )));
+        return Err(Problem::new(format!("`{}` does not have the form `{form}` of option `{name}`", scope[name])));
     }
     let default: Vec<&str> = option.default.as_ref().map_or_else(Vec::new, |default| default.0.split(':').collect());
     for (index, part) in option.parts.iter().enumerate() {
@@ -173,7 +170,7 @@ fn word(text: &str, scope: &Scope) -> Outcome<String> {
             None => return Ok(text),
         }
     }
-    Err(Problem::new(format!("`{text}` leads through too many other variables, or to itself")))
+    Err(Problem::new(format!("`{text}` refers to too many other variables, or to itself")))
 }
 
 /// Number in a field.
@@ -205,7 +202,7 @@ fn condition(text: &str, scope: &Scope) -> Outcome<bool> {
     for operator in ["!=", "=", ">", "<"] {
         let Some((left, right)) = text.split_once(operator) else { continue };
         if right.starts_with('=') {
-            return Err(Problem::new(format!("`{text}` is not a condition")).help("two are compared by a single `=`"));
+            return Err(Problem::new(format!("`{text}` is not a condition")).help("use a single `=` to compare"));
         }
         if matches!(operator, "=" | "!=") {
             let equal = word(left, scope)? == word(right, scope)?;

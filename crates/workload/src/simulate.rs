@@ -89,7 +89,7 @@ impl<'a> World<'a> {
 pub(crate) fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Problem {
     let last = group.first.saturating_add(group.count.unwrap_or(1));
     Problem::new(format!(
-        "it takes {what} {} to {} of fileset `{name}`, which has {there}",
+        "it uses {what} {} to {} of fileset `{name}`, which has {there}",
         group.first,
         last.saturating_sub(1)
     ))

@@ -21,7 +21,7 @@ pub(crate) fn check(group: &Group) -> Outcome<()> {
         return Err(Problem::new("work without steps"));
     }
     if group.count == Some(0) {
-        return Err(Problem::new("`count` is 0, so there is nothing to do"));
+        return Err(Problem::new("`count` is 0, so the work is empty"));
     }
     kinds::of(group.over).check(group)
 }
@@ -57,7 +57,7 @@ pub(crate) fn without_block_settings(group: &Group) -> Outcome<()> {
 /// Only files are listed by readdir.
 pub(crate) fn not_by_readdir(group: &Group, what: &str) -> Outcome<()> {
     match group.order {
-        Order::Readdir | Order::Follow => Err(Problem::new(format!("{what} cannot be taken in readdir order"))
+        Order::Readdir | Order::Follow => Err(Problem::new(format!("{what} cannot be in readdir order"))
             .help("readdir lists files: use `files`, or another `order`")),
         _ => Ok(()),
     }
@@ -81,8 +81,10 @@ fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
         open = match (step, open) {
             (Step::Share(_, inner), before) => {
                 if follow(inner, before)? != before {
-                    return Err(Problem::new("a share opens or closes the file only sometimes")
-                        .help("open and close within the share, or outside it"));
+                    return Err(Problem::new(
+                        "the steps of a share do not always run, so they cannot only open or only close the file",
+                    )
+                    .help("open and close both within the share, or both outside it"));
                 }
                 before
             }
@@ -127,5 +129,5 @@ fn wants_open(step: &Step) -> bool {
 }
 
 fn not_open(step: &str, opener: &str) -> Problem {
-    Problem::new(format!("\"{step}\" on a file that is not open for it")).help(format!("put \"{opener}\" before it"))
+    Problem::new(format!("\"{step}\" needs a file that is open for it")).help(format!("put \"{opener}\" before it"))
 }

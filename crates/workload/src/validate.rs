@@ -19,7 +19,7 @@ pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estima
     let mut world = World::new(&program.filesets);
     let mut estimate = Estimate::default();
     if program.phases.iter().all(|phase| phase.preparation) {
-        return Err(Problem::new("no phase is measured").help("a workload needs a phase that is no preparation"));
+        return Err(Problem::new("no phase is measured").help("a workload needs a phase without `preparation = true`"));
     }
     apart(program)?;
     same_owners(program).map_err(|(phase, problem)| problem.at(spans[phase].clone()))?;
@@ -37,8 +37,8 @@ pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estima
         estimate.phases.push(part);
     }
     if let Some(gone) = world.lost {
-        return Err(Problem::new(format!("device {gone} is still gone at the end, and what is left would be checked"))
-            .help("have it rebuilt in a last phase"));
+        return Err(Problem::new(format!("device {gone} is still missing at the end, when the filesystem is checked"))
+            .help("rebuild it in a last phase"));
     }
     let groups = || program.phases.iter().flat_map(|phase| &phase.groups);
     estimate.needs_direct = groups().any(|group| group.io.direct);
@@ -56,7 +56,7 @@ fn apart(program: &Program) -> Outcome<()> {
         let same = program.filesets[..index].iter().find(|earlier| earlier.directory == fileset.directory);
         if let Some(earlier) = same {
             return Err(Problem::new(format!(
-                "filesets `{}` and `{}` lie in the same directory",
+                "filesets `{}` and `{}` are in the same directory",
                 earlier.name, fileset.name
             ))
             .help("give each its own `directory`"));
@@ -115,7 +115,7 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
         whole.bytes_at_most = whole.bytes_at_most.max(bytes);
         whole.bytes_at_worst = whole.bytes_at_worst.max(worst);
         if worst > QUANTITY_LIMIT {
-            return Err(Problem::new("more than 2^60 bytes would lie there at once"));
+            return Err(Problem::new("the workload has more than 2^60 bytes at once"));
         }
     }
     let workers = phase.groups.iter().map(|group| u64::from(group.workers)).sum();
@@ -130,7 +130,7 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
 fn begun_again(phase: &Phase) -> Outcome<()> {
     let by_time = matches!(phase.end, End::Time { .. });
     let again = if by_time {
-        "ends by time, so its work is begun again"
+        "ends by time, so its work repeats"
     } else if phase.passes > 1 {
         "has several passes"
     } else {
@@ -141,14 +141,14 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
             return Err(Problem::new("a phase that ends by time cannot follow others"));
         }
         if matches!(group.over, Over::Volume | Over::Space { .. }) {
-            return Err(Problem::new(format!("it {again}, and this is done once")));
+            return Err(Problem::new(format!("it {again}, and this work runs only once")));
         }
         if by_time && group.over.is_opaque() {
-            return Err(Problem::new("a command and a recorded run end by themselves").help("leave out `time`"));
+            return Err(Problem::new("a command and a replay end by themselves").help("leave out `time`"));
         }
         if leaves_less(&group.steps) {
-            return Err(Problem::new(format!("it {again}, but its steps take the files away"))
-                .help("create them again among the steps, or do it once"));
+            return Err(Problem::new(format!("it {again}, but its steps remove the files"))
+                .help("create them again in the steps, or run it once"));
         }
     }
     Ok(())
@@ -168,19 +168,19 @@ fn fed(program: &Program, group: &Group, others: &[&Group]) -> Outcome<()> {
             "group `{}` follows fileset `{}`, but no other group of the phase creates files there",
             group.name, fileset.name
         ))
-        .help("use `order = \"readdir\"` for files that are there already"));
+        .help("use `order = \"readdir\"` for existing files"));
     }
     if fileset.layout != Layout::Flat {
         return Err(Problem::new(format!(
-            "group `{}` follows fileset `{}`, whose files lie in several directories",
+            "group `{}` follows fileset `{}`, whose files are in several directories",
             group.name, fileset.name
         ))
-        .help("a follower looks into one directory: use `layout = \"flat\"`"));
+        .help("a follower reads one directory: use `layout = \"flat\"`"));
     }
     let takes_away = |step: &Step| matches!(step, Step::Unlink | Step::Rename(_));
     if !group.steps.iter().any(takes_away) {
         return Err(Problem::new(format!(
-            "group `{}` would never end: it follows files and leaves them there",
+            "group `{}` would never end: it follows files and does not remove them",
             group.name
         ))
         .help("rename or unlink each file"));

@@ -46,7 +46,7 @@ pub(crate) fn groups(context: &mut Context<'_>, phase: &RawPhase) -> Outcome<Vec
     let groups: Vec<Group> = phase.work.0.iter().map(|work| group(context, work, many)).collect::<Outcome<_>>()?;
     for (index, group) in groups.iter().enumerate() {
         if groups[..index].iter().any(|earlier| earlier.name == group.name) {
-            return Err(Problem::new(format!("two groups are called `{}`", group.name)));
+            return Err(Problem::new(format!("two groups have the name `{}`", group.name)));
         }
     }
     let known: Vec<&str> = groups.iter().flat_map(reporting).collect();
@@ -142,22 +142,21 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         Some(field) => Err(Problem::new("`block` and `length` are for `blocks` and `device`").at(field.span())),
         None => Ok(over),
     };
-    let lacks_block =
-        || Problem::new("work over blocks does not say how large they are").help("give `block = \"1 MiB\"`");
+    let lacks_block = || Problem::new("work over blocks has no block size").help("give `block = \"1 MiB\"`");
     match (&work.files, &work.blocks, &work.directories, work.device) {
         (None, None, None, false) if work.aged => no_blocks(Over::Aged),
         (None, None, None, false) if work.command.is_some() || work.shell.is_some() => no_blocks(Over::Command),
         (None, None, None, false) if work.trace.is_some() => no_blocks(Over::Trace),
         (None, None, None, false) if work.volume.is_some() => volume(work).and_then(no_blocks),
-        _ if work.volume.is_some() => Err(Problem::new("`volume` beside something else that the work is over")),
-        _ if work.trace.is_some() => Err(Problem::new("`trace` beside something else that the work is over")),
-        _ if work.aged => Err(Problem::new("`aged` beside something else that the work is over")),
+        _ if work.volume.is_some() => Err(Problem::new("`volume` excludes other targets of the work")),
+        _ if work.trace.is_some() => Err(Problem::new("`trace` excludes other targets of the work")),
+        _ if work.aged => Err(Problem::new("`aged` excludes other targets of the work")),
         (Some(name), None, None, false) if work.fill.is_some() => {
             no_blocks(Over::Space { fileset: Some(fileset_index(context, name)?) })
         }
         (None, None, None, false) if work.await_space.is_some() => no_blocks(Over::Space { fileset: None }),
         _ if work.await_space.is_some() || work.fill.is_some() => {
-            Err(Problem::new("`fill` says how full, and `files` with what; `await-space` stands alone"))
+            Err(Problem::new("`fill` needs `files` and no other target; `await-space` has no target"))
         }
         (Some(name), None, None, false) => no_blocks(Over::Files { fileset: fileset_index(context, name)? }),
         (None, None, Some(name), false) => no_blocks(Over::Directories { fileset: fileset_index(context, name)? }),
@@ -182,14 +181,14 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
 /// The one step of work on free space.
 fn space_step(work: &RawWork, scope: &Scope) -> Outcome<Step> {
     if let Some(step) = work.steps.first() {
-        return Err(Problem::new("free space has no steps but filling and waiting")
+        return Err(Problem::new("work on free space has no `steps`: it fills or waits")
             .help("leave out `steps`")
             .at(step.span()));
     }
     match (&work.fill, &work.await_space) {
         (Some(field), None) => percent(field.get_ref(), "filling to", scope).map(Step::Fill),
         (None, Some(field)) => percent(field.get_ref(), "waiting for", scope).map(Step::AwaitSpace),
-        _ => Err(Problem::new("`fill` beside `await-space`")),
+        _ => Err(Problem::new("`fill` and `await-space` exclude each other")),
     }
 }
 
@@ -206,11 +205,10 @@ fn volume(work: &RawWork) -> Outcome<Over> {
 /// The step that a recorded run consists of.
 fn recorded(trace: &Spanned<RawTrace>, work: &RawWork) -> Outcome<Step> {
     if let Some(step) = work.steps.first() {
-        return Err(Problem::new("a recorded run has no steps but its own").help("leave out `steps`").at(step.span()));
+        return Err(Problem::new("a replay has only the steps of its trace").help("leave out `steps`").at(step.span()));
     }
     let RawTrace { file, step, think, checksum } = trace.get_ref().clone();
-    let whole =
-        std::path::absolute(&file).map_err(|_| Problem::new("a trace without a file's name").at(trace.span()))?;
+    let whole = std::path::absolute(&file).map_err(|_| Problem::new("a trace has no file name").at(trace.span()))?;
     let replay = Box::new(Replay { trace: whole, checksum, think });
     Ok(match step {
         RawTraceStep::LayOut => Step::LayOut(replay),
@@ -245,7 +243,7 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
         RawStep::Link(suffix) => {
             one_name(&format!("x{suffix}"))?;
             if suffix.is_empty() {
-                return Err(Problem::new("a link needs a suffix that tells it from the file"));
+                return Err(Problem::new("a link needs a suffix, to differ from the name of its file"));
             }
             Step::Link(suffix.clone())
         }
@@ -259,7 +257,7 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
 fn percent(share: &Scalar, doing: &str, scope: &Scope) -> Outcome<u8> {
     match evaluate(&share.0, Unit::Percent, scope)? {
         percent @ 0..=100 => Ok(percent as u8),
-        percent => Err(Problem::new(format!("{doing} {percent} % is more than all"))),
+        percent => Err(Problem::new(format!("{doing} {percent} % is more than 100 %"))),
     }
 }
 
@@ -268,7 +266,7 @@ fn attribute_bytes(bytes: &Scalar, scope: &Scope) -> Outcome<u32> {
     const MOST: u64 = 64 << 10;
     match evaluate(&bytes.0, Unit::Bytes, scope)? {
         bytes @ 1..=MOST => Ok(bytes as u32),
-        bytes => Err(Problem::new(format!("an attribute of {bytes} bytes")).help("1 B to 64 KiB are possible")),
+        bytes => Err(Problem::new(format!("an attribute of {bytes} bytes")).help("the range is 1 B to 64 KiB")),
     }
 }
 

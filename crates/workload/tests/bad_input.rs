@@ -90,7 +90,7 @@ fn settings_are_held_against_the_options() {
 #[test]
 fn phases_find_what_they_need_or_say_what_is_missing() {
     let make = "\"create\", \"write\", \"close\"";
-    says(&with(make, "\"mkdir\""), &["phase `use`", "no phase before creates"]);
+    says(&with(make, "\"mkdir\""), &["phase `use`", "no earlier phase creates"]);
     says(&with("order = \"in-order\"", "count = 200"), &["files 0 to 199", "which has 100"]);
     says(&with("steps = [\"create\"", "count = 10, steps = [\"create\""), &["needs 100 files", "only 10 exist"]);
     says(
@@ -98,12 +98,12 @@ fn phases_find_what_they_need_or_say_what_is_missing() {
         &["\"open\" cannot be done on blocks"],
     );
     let readdir = "blocks = \"set\", block = \"4 KiB\", order = \"readdir\", steps = [\"read\"] }\n#";
-    says(&with("files = \"set\", order", readdir), &["blocks cannot be taken in readdir order"]);
+    says(&with("files = \"set\", order", readdir), &["blocks cannot be in readdir order"]);
     says(
         &with("\"in-order\", steps = [\"open\"", "\"follow\", steps = [\"open\""),
         &["no other group of the phase creates"],
     );
-    says(&with("\"open\", \"read\"", "\"read\""), &["\"read\" on a file that is not open", "put \"open\" before it"]);
+    says(&with("\"open\", \"read\"", "\"read\""), &["\"read\" needs a file that is open", "put \"open\" before it"]);
     says(&with("\"read\", \"close\"", "\"read\""), &["still open", "end with \"close\""]);
     says(&with("\"open\", \"read\"", "\"open\", \"open\", \"read\""), &["still open", "put \"close\" before it"]);
     says(&with("name = \"use\"", "name = \"make\""), &["another phase has the same name"]);
@@ -116,7 +116,7 @@ fn phases_find_what_they_need_or_say_what_is_missing() {
 #[test]
 fn two_filesets_do_not_share_a_directory() {
     let second = "[[filesets]]\nname = \"other\"\ndirectory = \"d\"\nfiles = 1\nsize = 0\n[[phases]]\nname = \"more\"\nwork = { files = \"other\", steps = [\"create\", \"close\"] }\n";
-    says(&error_of(&format!("{GOOD}{second}")), &["`set` and `other` lie in the same directory"]);
+    says(&error_of(&format!("{GOOD}{second}")), &["`set` and `other` are in the same directory"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_would_never_end_is_refused_beforehand() {
     says(&with("name = \"use\"", "name = \"use\"\ntime = \"30 h\""), &["longer than the limit", "time-limit"]);
     let unlink = "name = \"use\"\npasses = 2\nwork = { files = \"set\", steps = [\"unlink\"] }\n#";
     let text = GOOD.replacen("name = \"use\"", unlink, 1).replacen("\nwork = { files = \"set\", order", "\n# ", 1);
-    says(&error_of(&text), &["has several passes", "take the files away"]);
+    says(&error_of(&text), &["has several passes", "remove the files"]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn nothing_leads_out_of_the_directory() {
         says(&with("directory = \"d\"", &format!("directory = \"{bad}\"")), &["cannot be the directory of a fileset"]);
     }
     for step in ["{ rename = \"..\" }", "{ rename = \"a/b\" }", "{ link = \"/x\" }", "{ rename = \"\" }"] {
-        says(&with("\"close\"]", &format!("\"close\", {step}]")), &["is no plain name"]);
+        says(&with("\"close\"]", &format!("\"close\", {step}]")), &["is not a plain name"]);
     }
 }
 
@@ -169,7 +169,7 @@ fn everything_has_a_limit() {
 fn the_raw_device_is_never_written() {
     let device = "work = { device = true, block = \"4 KiB\", steps = [\"write\"] }\n#";
     let text = GOOD.replacen("work = { files = \"set\", order", device, 1);
-    says(&error_of(&text), &["\"write\" cannot be done on the raw device, which is never written"]);
+    says(&error_of(&text), &["\"write\" cannot be done on the raw device, which is only read"]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn plans_name_the_nearest_known_word() {
     says(&plan_error(&plan("[sampling]\nsamples = 0")), &["0 samples"]);
     says(&plan_error(&plan("[sampling]\nmin = 9\nmax = 3")), &["`min` (9) is larger than `max` (3)"]);
     says(&plan_error(&plan("fresh = \"block\"")), &["p.toml:3:1", "unknown key `fresh`"]);
-    says(&plan_error(&plan("compete = [\"ext4\", \"ext4\"]")), &["two contenders are called `ext4`"]);
+    says(&plan_error(&plan("compete = [\"ext4\", \"ext4\"]")), &["two contenders have the name `ext4`"]);
     says(&plan_error(&plan("[contenders.a]\nfs = \"xffs\"")), &["contender `a`", "`xffs`", "did you mean `xfs`?"]);
     says(&plan_error(&plan("[contenders.a]\nfs = \"xfs\"\nmkfs = \"-f\"")), &["p.toml:5:8"]);
 }
@@ -250,13 +250,16 @@ fn and_then(phase: &str) -> String {
 
 #[test]
 fn snapshots_are_taken_of_what_was_made_for_it_and_known_by_their_numbers() {
-    says(&and_then("work = { volume = \"snapshot\" }"), &["a root that was not made for it", "prepare-snapshots"]);
-    says(&and_then("work = { volume = \"prepare-snapshots\" }"), &["files in it already", "the first phase"]);
+    says(
+        &and_then("work = { volume = \"snapshot\" }"),
+        &["a root that was not created for snapshots", "prepare-snapshots"],
+    );
+    says(&and_then("work = { volume = \"prepare-snapshots\" }"), &["it has files already", "the first phase"]);
     says(&and_then("work = { volume = \"snapshoot\" }"), &["snapshoot", "snapshot"]);
     says(&and_then("work = { volume = \"scrub\", count = 2 }"), &["number snapshots"]);
     says(&and_then("work = { volume = \"check\", steps = [\"read\"] }"), &["has no steps"]);
     says(&and_then("work = { volume = \"check\", direct = true }"), &["one after the other"]);
-    says(&and_then("time = \"2 s\"\nwork = { volume = \"scrub\" }"), &["ends by time", "done once"]);
+    says(&and_then("time = \"2 s\"\nwork = { volume = \"scrub\" }"), &["ends by time", "runs only once"]);
     let first = "[[phases]]\nname = \"before\"\npreparation = true\nwork = { volume = \"prepare-snapshots\" }\n[[phases]]\nname = \"make\"";
     let prepared = |phase: &str| {
         let text = GOOD.replacen("[[phases]]\nname = \"make\"", first, 1);
@@ -264,8 +267,8 @@ fn snapshots_are_taken_of_what_was_made_for_it_and_known_by_their_numbers() {
             "{text}[[phases]]\nname = \"more\"\nwork = {{ volume = \"snapshot\" }}\n[[phases]]\nname = \"last\"\n{phase}\n"
         ))
     };
-    says(&prepared("work = { volume = \"rollback\", first = 3 }"), &["no snapshot 3 then"]);
-    says(&prepared("work = { volume = \"snapshot\" }"), &["snapshot 0 is there already"]);
+    says(&prepared("work = { volume = \"rollback\", first = 3 }"), &["no snapshot 3"]);
+    says(&prepared("work = { volume = \"snapshot\" }"), &["snapshot 0 exists already"]);
 }
 
 #[test]
@@ -277,11 +280,14 @@ fn devices_are_lost_one_at_a_time_and_rebuilt_after_they_were_lost() {
         &["by its number from 1 on", "`first = 2`"],
     );
     says(&and_then("work = { volume = \"rebuild\", first = 1, count = 2 }"), &["one device"]);
-    says(&and_then("work = { volume = \"rebuild\", first = 2 }"), &["device 2 is there then"]);
-    says(&and_then(lost), &["device 2 is still gone at the end"]);
+    says(&and_then("work = { volume = \"rebuild\", first = 2 }"), &["device 2 is not missing"]);
+    says(&and_then(lost), &["device 2 is still missing at the end"]);
     let again = |phase: &str| and_then(&format!("{lost}\n[[phases]]\nname = \"last\"\n{phase}"));
-    says(&again("preparation = true\nwork = { volume = \"lose-device\", first = 1 }"), &["device 2 is gone already"]);
-    says(&again("work = { volume = \"rebuild\", first = 1 }"), &["device 2 is the one that is gone"]);
+    says(
+        &again("preparation = true\nwork = { volume = \"lose-device\", first = 1 }"),
+        &["device 2 is missing already"],
+    );
+    says(&again("work = { volume = \"rebuild\", first = 1 }"), &["the missing device is 2"]);
 }
 
 #[test]
@@ -293,16 +299,16 @@ fn clones_are_of_files_that_are_there_and_of_one_directory() {
             "{text}[[phases]]\nname = \"more\"\nwork = {{ files = \"clones\", steps = [\"open\", \"read\", \"close\"] }}\n"
         ))
     };
-    says(&clones(""), &["the files of fileset `clones`, which no phase before creates"]);
-    says(&clones("files = 3"), &["clones and copies are what the other files are"]);
-    says(&clones("layout = \"flat\""), &["lie as the other files do"]);
+    says(&clones(""), &["the files of fileset `clones`, but no earlier phase creates them"]);
+    says(&clones("files = 3"), &["clones and copies have the content of their source files"]);
+    says(&clones("layout = \"flat\""), &["have the layout of their source files"]);
     says(&with("size = \"4 KiB\"", "copies = \"sett\""), &["sett"]);
     let spread = GOOD.replacen("size = \"4 KiB\"", "size = \"4 KiB\"\nlayout = { per-directory = 10 }", 1);
     let text =
         format!("{spread}[[phases]]\nname = \"more\"\nwork = {{ files = \"set\", steps = [{{ reflink = \"c\" }}] }}\n");
-    says(&error_of(&text), &["lie in several directories", "flat"]);
+    says(&error_of(&text), &["are in several directories", "flat"]);
     says(&with("\"open\", \"read\"", "\"open\", \"fallocate\", \"read\""), &["\"fallocate\"", "open-read-write"]);
-    says(&with("\"open\", \"read\", \"close\"", "\"get-xattr\""), &["\"get-xattr\" on a file that is not open"]);
+    says(&with("\"open\", \"read\", \"close\"", "\"get-xattr\""), &["\"get-xattr\" needs a file that is open"]);
     says(
         &with("\"create\", \"write\", \"close\"", "\"create\", \"write\", \"link-tmpfile\", \"close\""),
         &["open-tmpfile"],
@@ -325,10 +331,10 @@ fn atomic_and_uncached_are_properties_of_calls() {
 
 #[test]
 fn space_is_filled_with_files_and_waited_for_alone() {
-    says(&and_then("work = { fill = \"80 %\" }"), &["`files` with what"]);
+    says(&and_then("work = { fill = \"80 %\" }"), &["`fill` needs `files`"]);
     says(&and_then("work = { files = \"set\", fill = \"180 %\" }"), &["filling to 180 %"]);
-    says(&and_then("work = { files = \"set\", fill = \"80 %\", count = 3 }"), &["as far as is said"]);
-    says(&and_then("work = { files = \"set\", await-space = \"20 %\" }"), &["stands alone"]);
+    says(&and_then("work = { files = \"set\", fill = \"80 %\", count = 3 }"), &["needs one worker"]);
+    says(&and_then("work = { files = \"set\", await-space = \"20 %\" }"), &["`await-space` has no target"]);
     let figure = "figure = [{ from = \"usable-share\", better = \"more\" }]\n";
     says(&and_then(&format!("{figure}work = {{ files = \"set\", steps = [\"unlink\"] }}")), &["only programs print"]);
     let other = "figure = [{ from = \"[0-9]+\", better = \"more\" }]\n";

@@ -25,7 +25,7 @@ Examples:
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MountedIn {
-    /// In a virtual machine, with this machine's kernel if its file is readable, else with the newest Debian kernel that is here
+    /// In a virtual machine, with this machine's kernel if its file is readable, else with the newest downloaded Debian kernel
     Guest,
     /// On this machine, by its running kernel
     Here,
@@ -49,7 +49,7 @@ pub struct OnServedDisk {
     /// Your own filesystem descriptions: TOML files, or folders of them
     #[arg(long, value_name = "PATH")]
     pub filesystems: Vec<PathBuf>,
-    /// Where to mount possibly damaged filesystems, unless a contender names a kernel [default: guest if KVM works and a kernel is already here, else here]
+    /// Where to mount possibly damaged filesystems, unless a contender names a kernel [default: guest if KVM works and a kernel for guests is installed or downloaded, else here]
     #[arg(long = "in", value_name = "PLACE")]
     pub place: Option<MountedIn>,
     /// Size of the disk, in memory
@@ -111,13 +111,13 @@ pub struct PowercutArgs {
     /// Save the simplest example of each broken guarantee in this folder: an image and its description
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
-    /// Inspect a saved state again, by its description: same mount options, same guarantee or program
+    /// Inspect a saved state again, from its description file: same mount options, same guarantee or program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fs", "axis", "mkfs", "mount", "command", "keep"])]
     pub again: Option<PathBuf>,
     /// Time limit for each of the program, its preparation and its check
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub time_limit: String,
-    /// As a control, a disk that acknowledges flushes without doing them: every filesystem must fail
+    /// As a control, use a disk that acknowledges flushes but ignores them: every filesystem must fail
     #[arg(long)]
     pub lying_disk: bool,
     /// Tear one write within a 4 KiB block in every state; only disks with smaller sectors do that
@@ -144,9 +144,9 @@ pub struct FaultsArgs {
 /// `bakeoff serve-disk`
 #[derive(Debug, Args)]
 pub struct ServeDiskArgs {
-    /// Folder on which it is mounted
+    /// Mount point of the served disk
     pub folder: PathBuf,
-    /// Bytes that it holds at most
+    /// Capacity of the served disk, in bytes
     pub room: u64,
     /// Disk model to follow, by its name or file
     #[arg(long)]

@@ -72,7 +72,7 @@ pub struct What {
     pub disk: Vec<String>,
     /// Ages of each contender: fresh, used, old.
     ///
-    /// `used` is filled and left, `old` is filled and churned; or name your own profile (docs/age.md).
+    /// `used`: filled once; `old`: filled, then churned; or name your own profile (docs/age.md).
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Contenders")]
     pub age: Vec<String>,
     /// Fill before the work, such as 0,40%,80%.
@@ -90,7 +90,7 @@ pub struct What {
     pub axis: Vec<String>,
     /// Memory for the work, such as 1G.
     ///
-    /// It includes the page cache, as if every contender ran on a machine that small.
+    /// The limit includes the page cache, as on a machine with this much memory.
     #[arg(long, value_name = "SIZE", help_heading = "Contenders")]
     pub memory: Option<String>,
     /// Combination of axes to leave out, such as mkfs.rmapbt=0,scheduler=bfq
@@ -131,7 +131,7 @@ pub struct What {
     /// The 95 % interval of each figure must be within this share of it. The limit is --budget, or 30 rounds.
     #[arg(long, value_name = "PERCENT", help_heading = "Rounds")]
     pub precision: Option<String>,
-    /// When to stop: figures precise, or winner certain
+    /// When to stop: when figures are precise, or when the winner is certain
     #[arg(long, value_enum, help_heading = "Rounds", hide_short_help = true)]
     pub until: Option<Until>,
     /// Repeat block I/O until steady state (for SSDs): five passes within 20 % and without a trend; 25 passes at most
@@ -166,7 +166,7 @@ pub struct What {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Scale {
-    /// Takes seconds, keeps the character of the work
+    /// Small sizes with the same access pattern; takes seconds
     Quick,
     /// Published sizes
     Full,

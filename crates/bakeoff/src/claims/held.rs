@@ -25,7 +25,7 @@ pub fn held(claims: &[Published], table: &Table, ground: &Ground) -> Vec<ClaimVe
     let tested: Vec<Claim> = ready.iter().flatten().cloned().collect();
     let mut verdicts = judge::judge_claims(&scales.to, &tested).into_iter();
     let judged = claims.iter().zip(ready).map(|(published, ready)| match ready {
-        Ok(_) => verdicts.next().unwrap_or_else(|| untested(&published.claim, "it was not judged")),
+        Ok(_) => verdicts.next().unwrap_or_else(|| untested(&published.claim, "it has no judged figure")),
         Err(why) => untested(&published.claim, &why),
     });
     judged.collect()
@@ -78,7 +78,7 @@ impl Scales<'_> {
             }
         }
         if claim.cache == "used" && !names.iter().all(aged) {
-            return Err("the claim is about used filesystems, and this run's were fresh".into());
+            return Err("the claim is about used filesystems, and this run used fresh ones".into());
         }
         match pair {
             Some((base, left, right)) => self.of_variants(published, base, [left, right]),

@@ -83,17 +83,17 @@ fn contenders_of(
 ) -> Result<Vec<String>, String> {
     let claim = &published.claim;
     if claim.cache == "used" {
-        return Err("filesystems are made fresh here, and claims about used ones need used ones".into());
+        return Err("this run uses fresh filesystems, and the claim is about used ones".into());
     }
     let workload = catalogue.work.workloads.get(&claim.workload);
-    let workload = workload.ok_or_else(|| format!("no workload is called {}", claim.workload))?;
+    let workload = workload.ok_or_else(|| format!("there is no workload {}", claim.workload))?;
     let named = |name: &str| obstacle(name, catalogue, systems);
     let names = match variants(claim) {
         Some((base, left, right)) if named(&claim.left).is_err() => {
             let of_workload = workload.compile("quick", &BTreeMap::new(), 0).map_err(|error| error.to_string())?;
             let has = |variant: &str| of_workload.phases.iter().any(|phase| phase.variant.as_deref() == Some(variant));
             if !has(left) || !has(right) {
-                return Err(format!("{} is no contender and no variant of {}", claim.left, claim.workload));
+                return Err(format!("{} is neither a contender nor a variant of {}", claim.left, claim.workload));
             }
             vec![named(base)?]
         }
@@ -113,8 +113,8 @@ pub fn obstacle(name: &str, catalogue: &Catalogue, systems: &[System]) -> Result
         // The kernel's list has a tab before each name; a module that is not loaded is not in it.
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
         let known = kernel.lines().any(|line| line.split('\t').next_back() == Some(filesystem));
-        let kernel = if known { "although this kernel knows it" } else { "and this kernel does not list it" };
-        return Err(format!("{filesystem} cannot compete here: nothing describes it (filesystems/*.toml), {kernel}"));
+        let kernel = if known { "although this kernel supports it" } else { "and this kernel does not list it" };
+        return Err(format!("{filesystem} cannot compete here: it has no description (filesystems/*.toml), {kernel}"));
     };
     if !system.can_compete {
         return Err(format!("{filesystem} cannot compete here: {}", system.obstacles.join(", ")));

@@ -48,7 +48,7 @@ pub struct PartState {
 /// The folder cannot be made.
 pub fn ledger_of(folder: &Path, index: u32, machine: &str) -> Result<PathBuf, Failure> {
     let place = part(folder, index);
-    std::fs::create_dir_all(&place).map_err(|error| Failure::new(format!("making {}: {error}", place.display())))?;
+    std::fs::create_dir_all(&place).map_err(|error| Failure::new(format!("creating {}: {error}", place.display())))?;
     Ok(place.join(format!("{}.db", plain(machine))))
 }
 
@@ -118,11 +118,11 @@ pub fn in_a_line(parts: &[PartState]) -> String {
     let trials: usize = parts.iter().map(|part| part.trials).sum();
     let have: usize = parts.iter().filter_map(|part| part.counts.as_ref()).map(|one| one.trials).sum();
     let done = parts.iter().filter(|part| part.counts.as_ref().is_some_and(|one| one.finished)).count();
-    let mut words = vec![format!("{have} of {trials} trials"), format!("{done} of {} parts done", parts.len())];
+    let mut words = vec![format!("{have} of {trials} trials"), format!("{done} of {} shards done", parts.len())];
     for part in parts.iter().filter(|part| part.counts.as_ref().is_none_or(|one| !one.finished)).take(8) {
         words.push(match &part.counts {
             Some(one) => format!("{}: {} of {} on {}", part.shard, one.trials, part.trials, one.machine),
-            None => format!("{}: not begun", part.shard),
+            None => format!("{}: not started", part.shard),
         });
     }
     words.join("; ")

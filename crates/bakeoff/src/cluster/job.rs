@@ -48,7 +48,7 @@ impl Job {
     /// Makes the job's folder, which must not be there yet, with the job's file in it. Its path as it will be found from anywhere.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
         let failed =
-            |error: std::io::Error| Failure::new(format!("making the job's folder {}: {error}", folder.display()));
+            |error: std::io::Error| Failure::new(format!("creating the job's folder {}: {error}", folder.display()));
         let made = Folder::make_new(folder).map_err(failed)?;
         for name in ["shards", "logs"] {
             made.folder(name).map_err(failed)?;
@@ -64,16 +64,16 @@ impl Job {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(FILE);
         let refused = |why: String| Failure::new(format!("reading the job {}: {why}", path.display()));
-        let way = "`bakeoff submit` makes a job's folder";
+        let way = "`bakeoff submit` creates a job's folder";
         let text = text_file(&path, FILE_LIMIT).map_err(|why| refused(format!("{why}; {way}")))?;
         system::owned_path(&path).map_err(|untrusted| {
-            refused(format!("it says what is run, so it must be nobody's but yours: {untrusted}"))
+            refused(format!("it decides which commands run, so only you and root may own and write it: {untrusted}"))
         })?;
         let job: Self = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
         if job.version != VERSION || job.shards == 0 || job.shards > records::plan::MOST_SHARDS {
             let (version, shards) = (job.version, job.shards);
             return Err(refused(format!(
-                "it is of version {version} with {shards} parts, which this bakeoff does not know"
+                "it has version {version} and {shards} shards, which this bakeoff does not support"
             )));
         }
         Ok(job)
@@ -120,7 +120,7 @@ pub fn of_task(shards: u32, variable: impl Fn(&str) -> Option<String>) -> Result
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
     let one = |name: &str, index: Option<u32>| match index.filter(|index| *index < shards) {
         Some(index) => Ok(vec![index]),
-        None => Err(format!("{name} names none of the job's {shards} parts")),
+        None => Err(format!("{name} is not one of the job's {shards} shards")),
     };
     // An array's task has a rank too, which is always 0; so it comes first.
     if let Some(task) = number("SLURM_ARRAY_TASK_ID") {
@@ -134,7 +134,7 @@ pub fn of_task(shards: u32, variable: impl Fn(&str) -> Option<String>) -> Result
     let ranked = ranks.iter().find_map(|(rank, size)| Some((number(rank)?, number(size)?)));
     match ranked.filter(|(rank, size)| rank < size) {
         Some((rank, size)) => Ok((rank..shards).step_by(size as usize).collect()),
-        None => Err("no scheduler says which part this is; say it with --index I".into()),
+        None => Err("no scheduler gives the number of the shard; give it with --index I".into()),
     }
 }
 

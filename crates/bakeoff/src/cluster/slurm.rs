@@ -74,7 +74,7 @@ fn sbatch(options: &[String], script: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::new(format!("submitting {}: {error}", script.display())))?;
     let number: String = answer.stdout.trim().split(';').next().unwrap_or_default().into();
     if number.is_empty() || !number.chars().all(|digit| digit.is_ascii_digit()) {
-        return Err(Failure::new(format!("submitting {}: sbatch answered no number of a job", script.display())));
+        return Err(Failure::new(format!("submitting {}: sbatch printed no job number", script.display())));
     }
     Ok(number)
 }

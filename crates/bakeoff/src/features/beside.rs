@@ -22,7 +22,7 @@ const ABOUT: [(&str, &[&str]); 7] = [
     ("compression", &["compression"]),
 ];
 
-/// One published cell beside what was found.
+/// One published cell compared with the result here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Beside {
     /// Where it was published.

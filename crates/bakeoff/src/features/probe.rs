@@ -48,7 +48,7 @@ pub fn probe_all(registry: &Registry, all: &[Asked], images: &Images) -> Result<
         eprint!("{}", text::wrapped(why, text::width(), "", "  "));
     }
     match probed.is_empty() {
-        true => Err(Failure::new("no filesystem could be probed; `bakeoff systems` says what would help")),
+        true => Err(Failure::new("no filesystem could be probed; `bakeoff systems` shows what would help")),
         false => Ok(probed),
     }
 }
@@ -63,8 +63,8 @@ pub fn of_plan(plan: &ResolvedPlan, registry: &Registry) -> Result<Vec<Probed>, 
         Place::Image { bytes, scratch } => Images { bytes: (*bytes).min(MOST), folder: scratch.clone() },
         Place::Device { .. } => Images { bytes: MOST, folder: scratch::folder(None)? },
         Place::Directories(_) => {
-            let way = "what a directory's can do says `bakeoff features --dir`";
-            return Err(Failure::usage(format!("--features makes filesystems on images of its own; {way}")));
+            let way = "for a directory use `bakeoff features --dir`";
+            return Err(Failure::usage(format!("--features tests filesystems on its own images; {way}")));
         }
     };
     let mut all: Vec<Asked> = Vec::new();

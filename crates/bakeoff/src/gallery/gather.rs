@@ -47,7 +47,7 @@ impl Refused {
 
     /// What happened, in a sentence.
     pub fn sentence(&self) -> String {
-        format!("{} is refused: {}", self.place.display(), self.why)
+        format!("{} is rejected: {}", self.place.display(), self.why)
     }
 }
 
@@ -63,20 +63,20 @@ pub fn gather(folders: &[PathBuf], claims: &[Published]) -> Result<(Vec<Judged>,
     let Finding { mut places, mut refused, .. } = found;
     if places.is_empty() {
         let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        let what = "holds no published run; `bakeoff publish --out FOLDER` writes them";
+        let what = "has no published run; `bakeoff publish --out FOLDER` writes them";
         return Err(Failure::new(format!("looking for published runs: {} {what}", named.join(" or "))));
     }
     places.sort();
     for place in places.split_off(places.len().min(MOST_RUNS)) {
-        refused.push(Refused { place, why: format!("a gallery holds {MOST_RUNS} runs, and this one is full") });
+        refused.push(Refused { place, why: format!("a gallery has at most {MOST_RUNS} runs, and this one is full") });
     }
     let mut judged = Vec::new();
     let (mut ids, mut bytes) = (BTreeSet::new(), 0);
     for (place, one) in all_judged(&places, claims) {
         let why = match one {
-            Ok(one) if ids.contains(&one.id) => format!("run {} is here already", one.id),
+            Ok(one) if ids.contains(&one.id) => format!("the gallery has run {} already", one.id),
             Ok(one) if bytes + one.ledger.len() > LEDGERS_LIMIT => {
-                format!("the ledgers of a gallery take {} MiB at most, and this one is full", LEDGERS_LIMIT >> 20)
+                format!("the ledgers of a gallery have at most {} MiB, and this one is full", LEDGERS_LIMIT >> 20)
             }
             Ok(one) => {
                 bytes += one.ledger.len();
@@ -117,7 +117,7 @@ impl Finding {
             self.names += 1;
             if self.names > MOST_NAMES {
                 let why = format!(
-                    "it and what lies beside it hold more than {MOST_NAMES} files; name folders of published runs alone"
+                    "it and the folders next to it have more than {MOST_NAMES} files; name only folders of published runs"
                 );
                 return Err(Failure::new(format!("reading the folder {}: {why}", folder.display())));
             }
@@ -167,14 +167,11 @@ fn read(place: &Path, claims: &[Published]) -> Result<Judged, String> {
     let imported = import_bytes(&bytes, LEDGER_FILE).map_err(|error| error.to_string())?;
     drop(bytes);
     if imported.run.id != stated.run {
-        return Err(format!(
-            "it states results of run {}, and its ledger is that of run {}",
-            stated.run, imported.run.id
-        ));
+        return Err(format!("its results are of run {}, and its ledger is of run {}", stated.run, imported.run.id));
     }
     let (again, left_out) = anonymous(imported.clone(), &Owner::default())?;
     if !left_out.is_empty() || again != imported {
-        return Err("its ledger tells whose machine it is; its owner may publish it with `bakeoff publish`".into());
+        return Err("its ledger identifies the machine or its owner; publish it with `bakeoff publish`, which removes this data".into());
     }
     // What goes into the site is what was judged, and nothing else that a file may hold.
     let ledger = packed(&imported).map_err(|error| error.to_string())?;
@@ -186,7 +183,7 @@ fn stated(path: &Path) -> Result<Stated, String> {
     let stated: Stated = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     match stated.form_version {
         VERSION if stated.form == FORM => Ok(stated),
-        version => Err(format!("it is of the form {} {version}, and this bakeoff reads {FORM} {VERSION}", stated.form)),
+        version => Err(format!("its format is {} {version}, and this bakeoff reads {FORM} {VERSION}", stated.form)),
     }
 }
 

@@ -118,7 +118,7 @@ impl Judged {
             Verdict::of(&table).map_err(|failure| format!("its ledger cannot be judged: {}", failure.text))?;
         // Other rules may come to another verdict; the one shown is ours.
         if let Some(difference) = stated.verdict.difference(&verdict).filter(|_| stated.judge == judge::RULES) {
-            return Err(format!("{difference} (judged by bakeoff {}, it says)", stated.bakeoff));
+            return Err(format!("{difference} (according to its file, bakeoff {} judged it)", stated.bakeoff));
         }
         let (disk, model) = disk::disk(&material);
         let called = called(&material);

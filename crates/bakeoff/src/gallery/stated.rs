@@ -131,19 +131,19 @@ impl Verdict {
     /// The first thing in which another verdict differs from this one, in words; `None` where they are the same.
     pub fn difference(&self, other: &Verdict) -> Option<String> {
         let say = |what: &str, here: &dyn std::fmt::Debug, there: &dyn std::fmt::Debug| {
-            Some(format!("it states {what} {here:?}, and its ledger gives {there:?}"))
+            Some(format!("it states {what} {here:?}, but its ledger gives {there:?}"))
         };
         if self.take != other.take {
-            return say("as the one to take", &self.take, &other.take);
+            return say("as the recommended contender", &self.take, &other.take);
         }
         if self.certainty != other.certainty {
-            return say("as the certainty of that", &self.certainty, &other.certainty);
+            return say("as the certainty of the recommendation", &self.certainty, &other.certainty);
         }
         if self.grade != other.grade {
             return say("as its confidence", &self.grade, &other.grade);
         }
         if self.rankings.len() != other.rankings.len() {
-            return say("as the number of its rankings", &self.rankings.len(), &other.rankings.len());
+            return say("as the number of rankings", &self.rankings.len(), &other.rankings.len());
         }
         self.rankings.iter().zip(&other.rankings).find_map(|(here, there)| here.difference(there))
     }
@@ -154,7 +154,7 @@ impl Ranked {
         let place = format!("{}/{}", self.workload, self.operation);
         let head = |ranked: &Ranked| Ranked { contenders: Vec::new(), ..ranked.clone() };
         if head(self) != head(other) || self.contenders.len() != other.contenders.len() {
-            return Some(format!("its ledger gives another line than {place}"));
+            return Some(format!("its ledger gives a different line from {place}"));
         }
         let differs = |(here, there): &(&Placed, &Placed)| {
             let same = |a: f64, b: f64| a == b || (a - b).abs() <= SAME * a.abs().max(b.abs());
@@ -165,7 +165,7 @@ impl Ranked {
                 || !same(here.times, there.times)
         };
         let (here, there) = self.contenders.iter().zip(&other.contenders).find(differs)?;
-        Some(format!("for {place} it states {}, and its ledger gives {}", here.words(), there.words()))
+        Some(format!("for {place} it states {}, but its ledger gives {}", here.words(), there.words()))
     }
 }
 

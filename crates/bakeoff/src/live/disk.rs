@@ -28,7 +28,7 @@ impl DiskWatch {
     pub fn of(place: &Place) -> DiskWatch {
         let (found, on) = match place {
             Place::Image { scratch, .. } => {
-                (BlockDevice::beneath(scratch), format!("below the images in {}", scratch.display()))
+                (BlockDevice::beneath(scratch), format!("disk of the images in {}", scratch.display()))
             }
             Place::Device { path, .. } => (BlockDevice::find(path).ok(), "under test".into()),
             Place::Directories(folders) => {
@@ -40,7 +40,7 @@ impl DiskWatch {
         let device = found.map(|device| device.name);
         let words = match &device {
             Some(name) => format!("{name}, {on}"),
-            None => "No disk takes part that this machine counts: the work lies in memory or elsewhere".into(),
+            None => "This machine counts no disk for the work: the work is in memory or on another machine".into(),
         };
         DiskWatch { device, words, began: Instant::now(), last: None, points: VecDeque::new() }
     }

@@ -184,7 +184,7 @@ fn nearest(material: &Material, published: &Published) -> Vec<NearestForm> {
 
 fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
     let width = text::width();
-    let mut said = format!("Claims held against run {}\n", material.run.id);
+    let mut said = format!("Claims tested with run {}\n", material.run.id);
     let scales: Vec<String> =
         material.run.new.works.iter().map(|work| format!("{} {}", work.name, work.scale)).collect();
     said.push_str(&text::wrapped(&format!("Workloads: {}", scales.join(", ")), width, "", "  "));
@@ -229,7 +229,7 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
     said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
     for form in nearest {
         let differs: Vec<String> = form.differs.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
-        let told = format!("Tested in its nearest form of today: {} {}.", form.of, differs.join(", "));
+        let told = format!("Tested in its nearest supported form: {} {}.", form.of, differs.join(", "));
         said.push_str(&text::wrapped(&text::harmless(&told), width, INDENT, INDENT));
     }
     let agrees = match verdict.factor_agrees {
@@ -238,7 +238,7 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
         None => "",
     };
     let clock = match published.clock {
-        Clock::Returned => ", its clock stopped when the calls returned",
+        Clock::Returned => ", timed until the calls returned",
         Clock::Durable => "",
     };
     let source = format!("[{}] {}, of {}{clock}{agrees}", claim.id, claim.source, published.device);
@@ -251,7 +251,7 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
 fn device(material: &Material) -> String {
     let mut found = material.trials.iter().filter_map(|trial| trial.found.as_ref());
     let Some((found, device)) = found.find_map(|found| Some((found, found.device.as_ref()?))) else {
-        return "not known (directories, or nothing was measured)".into();
+        return "unknown (directories, or nothing measured)".into();
     };
     let word = |device: &BlockDevice| {
         let name = device.name.as_str();
@@ -259,7 +259,7 @@ fn device(material: &Material) -> String {
             _ if name.starts_with("zram") || name.starts_with("ram") => "memory",
             _ if name.starts_with("nvme") => "nvme",
             true => "hdd",
-            false => "ssd, or a disk that does not say it turns",
+            false => "ssd, or a disk that does not report rotation",
         };
         format!("{name} ({kind})")
     };

@@ -75,7 +75,7 @@ pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
     let folders = folders(&asked?);
     if let Some(id) = &args.forget {
         let forgotten = staging::forget(id, &folders)?;
-        println!("Forgotten, and left where it is: {}", forgotten.join(", "));
+        println!("No longer tracked, not removed: {}", forgotten.join(", "));
         return Ok(0);
     }
     let outcome = carry_out(args, &folders)?;
@@ -168,14 +168,14 @@ impl Outcome {
             if self.aged.get(at + 1).is_none_or(|next| next.folder != image.folder) {
                 say(match (args.aged, self.dry_run) {
                     (true, false) => "  removed".into(),
-                    (true, true) => "  they would be removed".into(),
+                    (true, true) => "  would be removed".into(),
                     (false, _) => "  kept for the next run; --aged removes them".into(),
                 });
             }
         }
         for run in &self.runs {
             let process = run.process.map_or_else(String::new, |pid| format!(" (process {pid}, gone)"));
-            say(format!("Of run {}{process}:", run.id));
+            say(format!("Run {}{process}:", run.id));
             run.found.iter().for_each(|what| say(format!("  {what}")));
         }
         let all = |of: fn(&Run) -> &Vec<String>| self.runs.iter().flat_map(of).cloned().collect::<Vec<_>>();
@@ -183,16 +183,16 @@ impl Outcome {
         if !removed.is_empty() {
             say(format!("Removed: {}", removed.join(", ")));
         }
-        left_alone.iter().for_each(|why| say(format!("Left alone: {why}")));
+        left_alone.iter().for_each(|why| say(format!("Not touched: {why}")));
         for run in self.runs.iter().filter(|run| !run.problems.is_empty()) {
-            run.problems.iter().for_each(|why| say(format!("Not removed, of run {}: {why}", run.id)));
-            say(format!("  The next start tries again; `bakeoff clean --forget {}` forgets it.", run.id));
+            run.problems.iter().for_each(|why| say(format!("Not removed, run {}: {why}", run.id)));
+            say(format!("  The next start tries again; `bakeoff clean --forget {}` drops the record.", run.id));
         }
         for stranger in &self.strangers {
-            say(format!("Left alone: {}: {}", stranger.path.display(), stranger.why));
+            say(format!("Not touched: {}: {}", stranger.path.display(), stranger.why));
         }
         match (self.runs.is_empty(), self.dry_run) {
-            (true, _) => say("Nothing is left of any interrupted run.".into()),
+            (true, _) => say("There are no leftovers of interrupted runs.".into()),
             (false, true) => say("Nothing was removed (--dry-run).".into()),
             (false, false) => {}
         }

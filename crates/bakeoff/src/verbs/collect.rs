@@ -81,7 +81,7 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
             let kept = ledger.keep_read(read)?;
             if let [_, other, ..] = kept.as_slice() {
                 let text =
-                    format!("collecting {}: run {} is of another plan than the others", folder.display(), other.run);
+                    format!("collecting {}: run {} has a different plan from the others", folder.display(), other.run);
                 return Err(Failure::new(text));
             }
             kept.into_iter().next().map(|one| one.run)
@@ -107,9 +107,8 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
 
 /// Removes what was collected before: parts that were open then may have been done elsewhere since. The parts' own ledgers have it all.
 fn forget(folder: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(format!("removing what was collected before in {}: {error}", folder.display()))
-    };
+    let failed =
+        |error: std::io::Error| Failure::new(format!("removing earlier results in {}: {error}", folder.display()));
     let open = Folder::open(folder).map_err(failed)?;
     for name in [
         COLLECTED.into(),
@@ -150,19 +149,19 @@ pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
     }
     if collected.run.is_none() {
         println!(
-            "No part has a trial that gave a figure; what the tasks said is in {}.",
+            "No shard has a trial with a figure; the output of the tasks is in {}.",
             folder.join("logs").display()
         );
     }
     for (shard, machine, trials) in &collected.dropped {
         println!(
-            "Part {shard} was run on {machine}, too: its {trials} trials there are left out, since another execution of the part counts."
+            "Shard {shard} also ran on {machine}: those {trials} trials are left out, since another execution of the shard counts."
         );
     }
     if !collected.missing.is_empty() {
         let numbers: Vec<String> = collected.missing.iter().map(u32::to_string).collect();
         println!(
-            "Not finished: part {}. `bakeoff shard {} --index I` goes on with one.",
+            "Not finished: shard {}. `bakeoff shard {} --index I` continues one.",
             numbers.join(", "),
             folder.display()
         );

@@ -57,10 +57,10 @@ fn in_words(found: &Doctor) {
         }
     }
     let ceiling = &found.ceiling;
-    println!("\nCeilings of this machine's memory, one worker (no honest figure exceeds them):");
+    println!("\nCeilings of this machine's memory, one worker (no valid figure exceeds them):");
     println!("  data generator  {:>8.2} GB/s", ceiling.generate_bytes_per_second / 1e9);
     println!("  generate + copy {:>8.2} GB/s", ceiling.write_bytes_per_second / 1e9);
-    println!("  clock           {:>8.1} ns a reading ({})", ceiling.clock_read_ns, ceiling.clock);
+    println!("  clock           {:>8.1} ns per reading ({})", ceiling.clock_read_ns, ceiling.clock);
     println!("  clock error     {:>8.1} parts per million against the kernel's clock", ceiling.clock_error * 1e6);
-    println!("  one latency     {:>8.1} ns to take and record", ceiling.record_ns);
+    println!("  one latency     {:>8.1} ns to measure and record", ceiling.record_ns);
 }

@@ -39,8 +39,7 @@ fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
     }
     let of = |name: &String| {
         let all: Vec<&str> = FAULTS.iter().map(|fault| fault.name).collect();
-        faults::known(name)
-            .ok_or_else(|| Failure::usage(format!("--fault {name}: there is none of this name; {}", all.join(", "))))
+        faults::known(name).ok_or_else(|| Failure::usage(format!("--fault {name}: unknown fault; {}", all.join(", "))))
     };
     names.iter().map(of).collect()
 }
@@ -117,7 +116,7 @@ impl Harming<'_> {
             });
             match done {
                 Err(ReliabilityError::Disk(error)) if disks < DISKS => {
-                    eprintln!("{}: another disk is served: {error}", self.contender.label);
+                    eprintln!("{}: starting again with another disk: {error}", self.contender.label);
                     disks += 1;
                 }
                 done => return done,
@@ -139,7 +138,7 @@ impl Harming<'_> {
             let done = staged.and_then(|remote| self.once(Ground::in_guest(remote), disk, fault, seed));
             match done {
                 Err(error) if tries < TRIES && !matches!(error, ReliabilityError::Disk(_)) => {
-                    eprintln!("{}: {} is tried again: {error}", self.contender.label, fault.name);
+                    eprintln!("{}: retrying {}: {error}", self.contender.label, fault.name);
                     disk.mend()?;
                     tries += 1;
                 }

@@ -22,7 +22,7 @@ pub struct Made {
     page: String,
     /// Its length.
     page_bytes: u64,
-    /// Machines that the runs were measured on, as far as they can be told apart.
+    /// Machines that the runs were measured on, as far as they can be distinguished.
     machines: usize,
     /// Runs that are in it, the latest first.
     entries: Vec<OneEntry>,
@@ -121,7 +121,7 @@ pub fn gallery(args: &GalleryArgs) -> Result<u8, Failure> {
     let (mut judged, refused) = gather(&args.folders, &published)?;
     refused.iter().for_each(|refused| eprintln!("bakeoff: {}", refused.sentence()));
     if judged.is_empty() {
-        let text = format!("making a gallery: {} published runs were found, and each was refused", refused.len());
+        let text = format!("making a gallery: {} published runs were found, and all were rejected", refused.len());
         return Err(Failure::new(text));
     }
     let gallery = whole(&judged, &refused, &published)?;
@@ -154,7 +154,7 @@ fn machines(gallery: &Gallery) -> usize {
 fn told(page: &str, bytes: u64, gallery: &Gallery) -> String {
     let tested = gallery.claims.iter().filter(|claim| !claim.tested.is_empty()).count();
     let said = format!(
-        "{} of {}, {} refused. {tested} of {} published claims were tested. {page} has {} kB.",
+        "{} of {}, {} rejected. {tested} of {} published claims were tested. {page} has {} kB.",
         plural(gallery.entries.len(), "published run"),
         plural(machines(gallery), "machine"),
         gallery.refused.len(),

@@ -14,14 +14,14 @@ pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     match (args.into, &args.output) {
         (ImportInto::Workload, _) => workloads(args),
         (ImportInto::Runs, None) => runs(path, args),
-        (ImportInto::Runs, Some(_)) => Err(Failure::usage("--output goes with --as workload; runs go into the ledger")),
+        (ImportInto::Runs, Some(_)) => Err(Failure::usage("--output needs --as workload; runs go into the ledger")),
     }
 }
 
 /// Writes a workload file for each job file; every one is translated before the first is written.
 fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
     if args.output.is_some() && args.files.len() > 1 {
-        return Err(Failure::usage("--output names one file, and there are several to translate"));
+        return Err(Failure::usage("--output names one file, and several files are to be translated; leave it out"));
     }
     let texts = args.files.iter().map(|file| fio_jobs::translated(file)).collect::<Result<Vec<_>, _>>()?;
     for (file, text) in args.files.iter().zip(texts) {
@@ -31,7 +31,7 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
         println!("{} is now {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
         let differences =
             text.lines().take_while(|line| line.starts_with('#')).filter_map(|line| line.strip_prefix("#   "));
-        differences.for_each(|line| println!("  left out or done otherwise: {line}"));
+        differences.for_each(|line| println!("  left out or different from fio: {line}"));
     }
     Ok(0)
 }
@@ -52,7 +52,7 @@ fn told(args: &ImportArgs, kept: &Kept) -> String {
     let (files, run) = (files.join(", "), &kept.run);
     let plural = if kept.files.len() == 1 { "is" } else { "are" };
     match (kept.is_new, kept.shards) {
-        (false, None) => format!("{files}: run {run} is here already"),
+        (false, None) => format!("{files}: the ledger has run {run} already"),
         (false, Some(_)) => format!("{files}: nothing new for run {run}"),
         (true, None) => format!("{files} {plural} now run {run}; see `bakeoff show {run}`"),
         (true, Some((now, of))) if now == of => {

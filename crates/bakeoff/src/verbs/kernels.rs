@@ -1,4 +1,4 @@
-//! `bakeoff systems --kernels`: which kernels of Debian can be had for guests, and which are here.
+//! `bakeoff systems --kernels`: which Debian kernels are available for guests, and which are downloaded.
 //! In: Debian's suites, as they were read last or are read now. Out: a table on standard output, or its JSON form (docs/reference/json.md).
 
 use crate::failure::Failure;
@@ -35,19 +35,19 @@ pub fn kernels(as_json: bool) -> Result<u8, Failure> {
         println!("\ndebian:newest is {newest}");
     }
     match read.map(|read| read.strftime("%Y-%m-%d %H:%M UTC").to_string()) {
-        Some(read) => println!("Debian's suites were read on {read}"),
-        None => println!("Debian's suites were never read; these are here"),
+        Some(read) => println!("Package lists of Debian's suites are from {read}"),
+        None => println!("Debian's suites were never read; these kernels are downloaded"),
     }
     if let Some(why) = &found.not_read {
-        println!("They could not be read now: {why}");
+        println!("Reading the suites now failed: {why}");
     }
-    found.unread.iter().for_each(|suite| println!("{} could not be read then: {}", suite.suite, suite.why));
+    found.unread.iter().for_each(|suite| println!("Reading {} failed then: {}", suite.suite, suite.why));
     Ok(0)
 }
 
 fn one(kernel: &DebianKernel) {
     let or = |text: &Option<String>, other: &str| text.clone().unwrap_or_else(|| other.into());
-    let (version, suite) = (or(&kernel.version, "-"), or(&kernel.suite, "in none any more"));
+    let (version, suite) = (or(&kernel.version, "-"), or(&kernel.suite, "no longer in any"));
     println!(
         "{}",
         format!("{:<12} {version:<22} {suite:<20} {}", kernel.name, or(&kernel.release_here, "")).trim_end()

@@ -52,7 +52,7 @@ fn put(pages: &Path, folder: &Path) -> io::Result<()> {
             Err(error) => return Err(error),
             Ok(ref there) if is_page(there)? => {}
             Ok(_) => {
-                let text = format!("{} is there already, and bakeoff did not write it", name.display());
+                let text = format!("{} exists, and bakeoff did not write it", name.display());
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
             }
         }

@@ -28,7 +28,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     turns(&plan, &catalogue);
     costs(&plan);
     if !args.commands {
-        println!("\n--commands prints every command that would be run.");
+        println!("\n--commands prints every command that would run.");
         return Ok(0);
     }
     commands(&plan, &catalogue);
@@ -46,7 +46,7 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
         match lines {
             Ok(lines) => {
                 lines.iter().for_each(|line| println!("  {line}"));
-                println!("  # what stands between mounting and unmounting is done again for each phase");
+                println!("  # the commands from mounting to unmounting are repeated for each phase");
             }
             Err(why) => println!("  it cannot compete: {why}"),
         }
@@ -69,7 +69,7 @@ fn matrix(plan: &ResolvedPlan) {
         Place::Device { path } if plan.only_reads_device() => {
             println!("Where: {}, which is only read; it may be in use", path.display());
         }
-        Place::Device { path } => println!("Where: {}, formatted anew for each trial", path.display()),
+        Place::Device { path } => println!("Where: {}, formatted again for each trial", path.display()),
         Place::Directories(folders) => {
             let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             println!("Where: {}; nothing is formatted", names.join(", "));
@@ -97,7 +97,7 @@ fn matrix(plan: &ResolvedPlan) {
         let estimate = &work.compiled.estimate;
         if resolve::runs_commands(work) {
             let first = format!("  {:<22} {:<6} ", work.name, work.compiled.scale);
-            let words = format!("runs programs, whose files and bytes are known once they ran. {}", work.about);
+            let words = format!("runs programs; their files and bytes are not known beforehand. {}", work.about);
             print!("{}", text::wrapped(&words, text::width(), &first, &" ".repeat(9)));
             continue;
         }
@@ -109,13 +109,13 @@ fn matrix(plan: &ResolvedPlan) {
             show_bytes(estimate.bytes_at_most),
             show_bytes(estimate.bytes_written),
             show_bytes(estimate.bytes_read + estimate.device_bytes_read),
-            if estimate.needs_aged { ", and all that ageing left" } else { "" }
+            if estimate.needs_aged { ", and all aged files" } else { "" }
         );
     }
 }
 
 fn order(plan: &ResolvedPlan) {
-    println!("Order: shuffled within each round by seed {}; the first round is", plan.seed);
+    println!("Order: shuffled within each round by seed {}; first round:", plan.seed);
     for (work, contenders) in runner::order_of_block(plan, 0) {
         let labels: Vec<&str> = contenders.iter().map(|index| plan.contenders[*index].asked.label.as_str()).collect();
         println!("  {}: {}", plan.works[work].name, labels.join(", "));
@@ -137,21 +137,22 @@ fn costs(plan: &ResolvedPlan) {
     let seconds = estimate::block_seconds(plan);
     let blocks = plan.least_blocks();
     println!("Rounds: {}", how_often(plan));
-    println!("Trials: {per_block} a round, {} in {blocks} rounds", per_block * blocks as usize);
+    println!("Trials: {per_block} per round, {} in {}", per_block * blocks as usize, plural(blocks as usize, "round"));
     let time = match &estimate::of_unknown_time(plan)[..] {
-        [] => format!("roughly {} a round on a device of {} MB/s", judge::duration(seconds), ASSUMED_RATE / 1e6),
-        works => format!("unknown before the first round, since programs do the work of {}", works.join(", ")),
+        [] => format!("roughly {} per round on a device of {} MB/s", judge::duration(seconds), ASSUMED_RATE / 1e6),
+        works => format!("unknown before the first round: it depends on the programs of {}", works.join(", ")),
     };
-    println!("Time: {time}; the run itself says better after its first round");
+    println!("Time: {time}; the estimate improves after the first round");
     if plan.contenders.iter().any(|entry| staging::is_guest(entry.asked.kernel.as_deref())) {
-        println!("  a guest that has to be emulated takes several times as long as this");
+        println!("  an emulated guest takes several times as long");
     }
     if let Some(budget) = estimate::budget(plan) {
         print!("{}", text::wrapped(&budget, text::width(), "", "  "));
     }
     println!(
-        "Wear: about {} written by the workloads in {blocks} rounds, journals and metadata beside",
-        show_bytes(forecast::bytes_written(plan))
+        "Wear: the workloads write about {} in {}, not counting journals and metadata",
+        show_bytes(forecast::bytes_written(plan)),
+        plural(blocks as usize, "round")
     );
     ageing(plan);
     if let Place::Image { bytes, .. } = &plan.place {
@@ -167,7 +168,7 @@ fn ageing(plan: &ResolvedPlan) {
     let (once, each) = (ages.bytes_once, ages.bytes_per_block);
     let blocks = plan.sampling.samples.unwrap_or(plan.sampling.blocks.0);
     println!(
-        "Ageing: {}, once; {} written, roughly {} at {} MB/s; kept in {} ({} at most)",
+        "Ageing: {}, once; writes {}, roughly {} at {} MB/s; images are kept in {} ({} at most)",
         plural(ages.filesystems, "filesystem"),
         show_bytes(once),
         judge::duration(once as f64 / ASSUMED_RATE),
@@ -176,12 +177,13 @@ fn ageing(plan: &ResolvedPlan) {
         show_bytes(ages.bytes_at_most)
     );
     println!(
-        "  restored for each trial: {} written in {blocks} rounds, less where the disk copies by reference",
-        show_bytes(each.saturating_mul(u64::from(blocks)))
+        "  restored for each trial: writes {} in {}, less with reflinks",
+        show_bytes(each.saturating_mul(u64::from(blocks))),
+        plural(blocks as usize, "round")
     );
     if let Place::Device { path, .. } = &plan.place {
         println!(
-            "  wear of {}: {} by ageing in place and restoring, beside the workloads'",
+            "  wear of {}: {} by ageing in place and restoring, in addition to the workloads'",
             path.display(),
             show_bytes(once.saturating_add(each.saturating_mul(u64::from(blocks))))
         );

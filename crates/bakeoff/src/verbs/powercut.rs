@@ -63,7 +63,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
 /// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.
 pub fn witness() -> Result<u8, Failure> {
     let told = reliability::witness(std::io::stdin(), std::io::stdout());
-    told.map(|()| 0).map_err(|error| Failure::new(format!("being told what to look at: {error}")))
+    told.map(|()| 0).map_err(|error| Failure::new(format!("reading requests of the host: {error}")))
 }
 
 /// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is. Its description names a kernel, an
@@ -91,13 +91,13 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let filesystems = served_disk::filesystems(&args.on)?;
     let look = |ground: &mut Ground<'_>, _: &mut Disk| kept.look(ground, folder);
     let again = served_disk::on_ground(&kept.contender, &filesystems, kept.bytes, look)
-        .map_err(|error| Failure::new(format!("looking at {} again: {error}", path.display())))?;
+        .map_err(|error| Failure::new(format!("inspecting {} again: {error}", path.display())))?;
     let label = &kept.contender.label;
     out::data(&format!("{label}, Linux {}, then: {} ({} left)\n", kept.kernel, kept.found, kept.left));
     let kernel = again.kernel;
     match again.found {
-        Some(found) => out::data(&format!("{label}, Linux {kernel}, again: {found}\n")),
-        None => return Err(Failure::new(format!("{label}, Linux {kernel}: nothing of it is found again"))),
+        Some(found) => out::data(&format!("{label}, Linux {kernel}, now: {found}\n")),
+        None => return Err(Failure::new(format!("{label}, Linux {kernel}: the damage does not occur again"))),
     }
     Ok(0)
 }
@@ -137,7 +137,7 @@ fn kept(one: &Survived) -> bool {
 
 /// What a program relies on beyond POSIX; it may write so many bytes.
 fn beyond_posix(program: &Program, room: u64, stop: &Stop) -> Result<BeyondPosix, ReliabilityError> {
-    eprintln!("The program is recorded once more, to see what it relies on beyond POSIX");
+    eprintln!("Recording the program again, to find what it relies on beyond POSIX");
     // Open to a user whom the program becomes, as the contender's root is.
     let open = std::fs::Permissions::from_mode(0o711);
     scratch_folders::sweep(Path::new(scratch::DEFAULT), RECORDED);
@@ -154,11 +154,11 @@ fn beyond_posix(program: &Program, room: u64, stop: &Stop) -> Result<BeyondPosix
 
 fn of_one(contender: &Contender, asked: &Asked, cuts: &Cuts, stop: &Stop) -> Result<Survived, ReliabilityError> {
     let label = contender.label.as_str();
-    eprintln!("{label}: at work on a disk that is recorded");
+    eprintln!("{label}: working on a recorded disk");
     let every = (cuts.states / TOLD.0).clamp(1, TOLD.1);
     let watcher = |states: u32| {
         if states > 0 && states.is_multiple_of(every) {
-            eprintln!("{label}: {states} of {} states looked at", cuts.states);
+            eprintln!("{label}: {states} of {} states inspected", cuts.states);
         }
         !stop()
     };

@@ -20,13 +20,13 @@ pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
     let name = format!("profile-{}", name_of(&args.trace));
     let text = heading(&trace, &profile) + &workload(&name, &trace, &profile);
     workload::Workload::parse(&text, &to.display().to_string()).map_err(|problem| {
-        Failure::new(format!("{}: nothing in it can be said as a workload: {problem}", args.trace.display()))
+        Failure::new(format!("{}: the trace cannot be written as a workload: {problem}", args.trace.display()))
     })?;
     write_new(&to, text.as_bytes())?;
     print!("{}", table(&profile));
     let [made, of] = [&to, &args.trace].map(|path| path.to_string_lossy().into_owned());
     let run = crate::text::line_of(&["bakeoff".into(), "run".into(), made, of]);
-    println!("{} is its workload. Beside the replay itself: {run} --fs ext4,xfs,btrfs", to.display());
+    println!("{} is its workload. To run it and the replay: {run} --fs ext4,xfs,btrfs", to.display());
     Ok(0)
 }
 
@@ -47,12 +47,12 @@ fn table(profile: &Profile) -> String {
 
 fn heading(trace: &Trace, profile: &Profile) -> String {
     let mut text = format!(
-        "# What `{}` did, in numbers; made by bakeoff profile from a trace of {}.\n",
+        "# Operations of `{}` in numbers; made by bakeoff profile from a trace of {}.\n",
         traces::line(trace),
         trace.header.recorded
     );
-    text += "# It keeps how many files are made, read, looked at and removed, their mean sizes and folders, and what is done to blocks of large\n";
-    text += "# files. It does not keep which file comes after which, nor the program's own time";
+    text += "# It keeps the number of files created, read, inspected (stat) and removed, their mean sizes and folders, and the operations on blocks of large\n";
+    text += "# files. It does not keep the order of files, nor the program's own time";
     let _ = writeln!(text, " ({} % of all); the replay does.\n#", profile.think_percent);
     for line in table(profile).lines() {
         let _ = writeln!(text, "# {line}");
@@ -76,14 +76,14 @@ fn workload(name: &str, trace: &Trace, profile: &Profile) -> String {
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let line = traces::line(trace);
     let mut text = format!("name = {}\ntitle = {}\n", quoted(name), quoted(&format!("Profile: {line}")));
-    let about = format!("As many files, of the sizes and with the syncs that `{line}` had; not in its order.");
+    let about = format!("The number of files, sizes and syncs of `{line}`; not its order.");
     let _ = writeln!(
         text,
         "about = {}\nsource = {}\n",
         quoted(&about),
         quoted(&format!("recorded on {}", trace.header.filesystem))
     );
-    text += "# The same at both scales, until you say otherwise.\n[scales.quick]\n[scales.full]\n\n";
+    text += "# The same at both scales, until you change it.\n[scales.quick]\n[scales.full]\n\n";
     text += &writer.filesets;
     text += &writer.phases;
     if writer.timed.len() > 1 {
@@ -144,7 +144,7 @@ impl Writer<'_> {
             };
             let work =
                 format!("files = \"made\", workers = {at_once}, steps = [\"create\", \"write\"{sync}, \"close\"]");
-            self.phase("make", "making files", &work);
+            self.phase("make", "creating files", &work);
         }
         let (which, there) = if self.reads_made() { ("made", made.files) } else { ("found", found.0) };
         if there == 0 {
@@ -163,7 +163,7 @@ impl Writer<'_> {
             let work = format!(
                 "files = \"{which}\", workers = {at_once}, order = \"random\", count = {looks}, steps = [\"stat\"]"
             );
-            self.phase("look", "looking at names", &work);
+            self.phase("look", "reading attributes of files", &work);
         }
         if *lists > 0 {
             self.phase("list", "listing folders", &format!("directories = \"{which}\", steps = [\"list\"]"));

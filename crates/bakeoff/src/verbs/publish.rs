@@ -50,7 +50,7 @@ struct OneRun {
     files: Vec<OneFile>,
     /// What was left out, and how often.
     left_out: BTreeMap<String, u64>,
-    /// Every text that leaves, by where it stands in the ledger; places of lists are written `[]`. What else leaves is numbers.
+    /// Every published text, by its place in the ledger; places of lists are written `[]`. All else is numbers.
     texts: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -103,7 +103,7 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     if ready.is_empty() {
         let why: Vec<&str> = not_published.iter().map(|one| one.why.as_str()).collect();
         return Err(Failure::new(format!(
-            "publishing all runs of {}: none can be: {}",
+            "publishing all runs of {}: no run can be published: {}",
             path.display(),
             why.join("; ")
         )));
@@ -127,7 +127,7 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     }
     if out.is_none() {
         let why = if args.out.is_some() { "without --preview" } else { "with --out FOLDER" };
-        println!("Nothing was written. The same command {why} writes it; only these files leave, by your own hand.");
+        println!("Nothing was written. The same command {why} writes these files; bakeoff sends them nowhere.");
     }
     Ok(0)
 }
@@ -138,7 +138,8 @@ fn chosen(ledger: &Ledger, asked: &[String]) -> Result<Vec<RunRecord>, Failure> 
         let measured: Vec<RunRecord> =
             ledger.runs()?.into_iter().filter(|run| run.new.origin == Origin::Measured).collect();
         if measured.is_empty() {
-            let text = format!("publishing all runs of {}: none of them was measured here", ledger.path().display());
+            let text =
+                format!("publishing all runs of {}: this machine measured none of them", ledger.path().display());
             return Err(Failure::new(text));
         }
         return Ok(measured);
@@ -157,7 +158,7 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     let id = run.id.clone();
     let refused = |why: &str| Failure::new(format!("publishing run {id}: {why}"));
     if let Origin::Foreign { program, .. } = &run.new.origin {
-        return Err(refused(&format!("{program} measured it, and what was measured on what cannot be known")));
+        return Err(refused(&format!("{program} measured it, and its file lacks the filesystem and the device")));
     }
     let (contenders, trials) = (ledger.contenders(&id)?, ledger.trials(&id)?);
     let (clean, left_out) =
@@ -166,13 +167,13 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     let (again, rest) = anonymous::anonymous(clean.clone(), owner).map_err(|why| refused(&why))?;
     if !rest.is_empty() || again != clean {
         return Err(refused(
-            "not everything that tells whose machine it is could be taken out of it; please report this",
+            "data that identifies the machine or its owner remains in it; this is a fault of bakeoff, please report it",
         ));
     }
     let table = samples::table(&clean.run, &clean.contenders, &clean.trials);
     let stated = Stated::of(&clean.run, &table).map_err(|failure| refused(&failure.text))?;
     if stated.verdict.rankings.is_empty() {
-        return Err(refused("it holds no figures"));
+        return Err(refused("it has no figures"));
     }
     let results = serde_json::to_string_pretty(&stated)? + "\n";
     let files = vec![(LEDGER_FILE, packed(&clean)?), (RESULTS_FILE, results.into_bytes())];
@@ -184,7 +185,7 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
 fn write(path: &Path, ready: &[Ready]) -> Result<Vec<bool>, Failure> {
     let refused = |path: &Path| {
         let path = path.display().to_string();
-        move |error: std::io::Error| Failure::new(format!("writing what is published to {path}: {error}"))
+        move |error: std::io::Error| Failure::new(format!("writing published runs to {path}: {error}"))
     };
     let folder = Folder::make(path).map_err(refused(path))?;
     let mut written = Vec::new();
@@ -226,7 +227,7 @@ impl Ready {
         let mut said = format!("Run {}: {}\n", self.run.id, self.run.new.title);
         let left = Rule::ALL.iter().filter(|rule| self.left_out.of(**rule) > 0);
         let left: Vec<String> = left.map(|rule| format!("{} ({})", rule.name(), self.left_out.of(*rule))).collect();
-        let left = if left.is_empty() { "nothing, there was nothing to leave out".into() } else { left.join(", ") };
+        let left = if left.is_empty() { "nothing".into() } else { left.join(", ") };
         said.push_str(&text::wrapped(&format!("Left out: {left}."), width, "  ", "    "));
         for (name, bytes) in &self.files {
             let place = out.map_or_else(String::new, |folder| format!("{}/", folder.display()));
@@ -234,14 +235,14 @@ impl Ready {
         }
         match (out, written) {
             (Some(_), true) => {}
-            (Some(_), false) => said.push_str("  It is in the folder already, and stays as it is there.\n"),
+            (Some(_), false) => said.push_str("  The folder has it already; it is not changed.\n"),
             (None, _) => said.push_str(&self.preview(width)),
         }
         said
     }
 
     fn preview(&self, width: usize) -> String {
-        let mut said = String::from("  Every text that leaves, by where it stands; all else is numbers:\n");
+        let mut said = String::from("  Every published text, by its place; all else is numbers:\n");
         for (place, texts) in &self.texts {
             let all: Vec<&str> = texts.iter().map(String::as_str).collect();
             let line = format!("{place}: {}", all.join(" | "));

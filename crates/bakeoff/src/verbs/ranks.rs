@@ -19,8 +19,8 @@ pub fn ranks(ledger: &Path, args: &RanksArgs) -> Result<u8, Failure> {
     command.arg(&own).arg("--ledger").arg(ledger).args(words(args, size())?);
     let error = command.exec();
     Err(Failure::new(format!(
-        "starting {PROGRAM}, which speaks MPI: {error}. It belongs beside {} or in PATH; `make mpi` builds it (packages libopenmpi-dev, \
-         openmpi-bin, libclang-dev), and docs/many.md says how it is used",
+        "starting {PROGRAM}, the MPI program: {error}. Put it next to {} or in PATH; `make mpi` builds it (packages libopenmpi-dev, \
+         openmpi-bin, libclang-dev; docs/many.md)",
         own.display()
     )))
 }
@@ -51,7 +51,7 @@ fn words(args: &RanksArgs, size: Option<u32>) -> Result<Vec<String>, Failure> {
     words.extend(typed);
     if args.run.what.clients.is_empty() {
         let Some(size) = size else {
-            let text = "no launcher of MPI says how many ranks there are: start it as mpirun -np 8 bakeoff ranks ..., or give --clients";
+            let text = "no MPI launcher set the number of ranks in the environment: start it as mpirun -np 8 bakeoff ranks ..., or give --clients";
             return Err(Failure::usage(text));
         };
         words.extend(["--clients".to_owned(), size.to_string()]);

@@ -14,7 +14,7 @@ use trace::{Recorded, Recording, Watcher};
 pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let shown = args.output.display();
     if args.output.exists() {
-        return Err(Failure::usage(format!("{shown} is there already; name another file with -o")));
+        return Err(Failure::usage(format!("{shown} exists; name another file with -o")));
     }
     let filesystem = system::mounts::of_path(&args.folder).map_or_else(|| "unknown".into(), |mount| mount.kind);
     let asked = Recording {
@@ -38,11 +38,11 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let bytes = trace::packed(&recorded.trace).map_err(|error| Failure::new(format!("writing {shown}: {error}")))?;
     write_new(&args.output, &bytes)?;
     tell(&recorded, bytes.len());
-    eprintln!("`bakeoff run {}` does it again on each contender", shell_words::quote(&args.output.to_string_lossy()));
+    eprintln!("`bakeoff run {}` replays it on each contender", shell_words::quote(&args.output.to_string_lossy()));
     if recorded.status.success() {
         return Ok(0);
     }
-    Err(Failure::new(format!("`{line}` ended with {}; the trace holds what it did until then", recorded.status)))
+    Err(Failure::new(format!("`{line}` ended with {}; the trace has its calls until then", recorded.status)))
 }
 
 /// What was recorded, and what that cost.
@@ -51,7 +51,7 @@ fn tell(recorded: &Recorded, bytes: usize) {
     let overhead = &header.overhead;
     let (elapsed, added) = (header.elapsed_ns as f64 / 1e9, overhead.in_all_ns() as f64 / 1e9);
     if let Some(why) = &recorded.without_ebpf {
-        eprintln!("strace watched, which is slower than eBPF ({why})");
+        eprintln!("strace recorded it, which is slower than eBPF ({why})");
     }
     eprintln!(
         "recorded {} calls and waits of {} threads and processes on {} files and folders, {} in {:.1} MiB",
@@ -62,13 +62,13 @@ fn tell(recorded: &Recorded, bytes: usize) {
         bytes as f64 / f64::from(1 << 20)
     );
     eprintln!(
-        "{} watched {} calls in {elapsed:.2} s; watching adds about {:.1} us to each, {added:.2} s in all ({:.0} %), which a replay leaves out",
+        "{} recorded {} calls in {elapsed:.2} s; recording adds about {:.1} us to each, {added:.2} s in all ({:.0} %), which a replay leaves out",
         overhead.watcher,
         overhead.calls,
         (overhead.between_ns + overhead.within_ns) as f64 / 1e3,
         100.0 * added / elapsed.max(1e-9),
     );
     for said in &header.unseen {
-        eprintln!("not seen, and so not replayed: {said}");
+        eprintln!("not recorded and not replayed: {said}");
     }
 }

@@ -14,7 +14,7 @@ pub fn serve(ledger: &Path, args: &ServeArgs) -> Result<u8, Failure> {
     Ledger::open(ledger, Access::Read)?.runs()?;
     let server = Server::bind(args.address)?;
     println!("{}", server.url());
-    eprintln!("The ledger {} is shown there, read only; Ctrl-C ends it.", ledger.display());
+    eprintln!("This address shows the ledger {}, read-only; Ctrl-C ends it.", ledger.display());
     if server.is_open_to_others() {
         eprintln!("{}", OPEN_TO_OTHERS);
     }
@@ -23,5 +23,5 @@ pub fn serve(ledger: &Path, args: &ServeArgs) -> Result<u8, Failure> {
 }
 
 /// What to know of an address that others can reach.
-pub const OPEN_TO_OTHERS: &str = "Others can reach this address. Pages go over the network unencrypted, and whoever sees the token in \
+pub const OPEN_TO_OTHERS: &str = "Other machines can reach this address. Pages go over the network unencrypted, and anyone who sees the token in \
                                   the address can read them; an ssh tunnel to 127.0.0.1 keeps them private.";

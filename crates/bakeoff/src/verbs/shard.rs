@@ -18,7 +18,7 @@ pub fn shard(args: &ShardArgs) -> Result<u8, Failure> {
     let parts = match args.index {
         Some(index) if (1..=job.shards).contains(&index) => vec![index - 1],
         Some(index) => {
-            return Err(Failure::usage(format!("--index {index}: the job has parts 1 to {}", job.shards)));
+            return Err(Failure::usage(format!("--index {index}: the job has shards 1 to {}", job.shards)));
         }
         None => of_task(job.shards, |name| std::env::var(name).ok()).map_err(Failure::usage)?,
     };
@@ -36,19 +36,19 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     let known = executions::of_part(folder, job, index);
     let number = index + 1;
     if let Some(done) = known.counts.filter(|one| one.finished) {
-        println!("part {number} of {}: done already, on {}", job.shards, done.machine);
+        println!("shard {number} of {}: already done on {}", job.shards, done.machine);
         return Ok(0);
     }
     let path = executions::ledger_of(folder, index, machine)?;
-    println!("part {number} of {}, on {machine}: {}", job.shards, path.display());
+    println!("shard {number} of {}, on {machine}: {}", job.shards, path.display());
     let output = Output { no_report: true, plain: true, words: Some(job.words_of(index)), ..Output::default() };
     // Held until the end: between looking at the ledger and writing to it another task of this part could begin.
     let Some(_held) = held(&path)? else {
-        println!("part {number} is being run here by another process, which goes on; this one ends");
+        println!("another process already runs shard {number} here; this one ends");
         return Ok(0);
     };
     if path.exists() && !Ledger::open_trusted(&path)?.runs()?.is_empty() {
-        println!("it was begun here before, and goes on");
+        println!("resuming its run");
         return session::resume(&path, &ResumeArgs { output, ..ResumeArgs::default() });
     }
     let plan = job.part(index);

@@ -29,7 +29,9 @@ const MANIFEST: &str = "kubernetes.json";
 pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
     let mut what = args.what.clone();
     if what.shard.is_some() {
-        return Err(Failure::usage("--shard: `submit` cuts the plan itself; say into how many parts with --shards"));
+        return Err(Failure::usage(
+            "--shard: `submit` splits the plan itself; give the number of shards with --shards",
+        ));
     }
     if let Some(wrong) = args.sbatch.iter().find(|option| !slurm::is_option(option)) {
         return Err(Failure::usage(format!(
@@ -50,7 +52,7 @@ pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
     plan.notes.iter().for_each(|note| eprint!("{}", text::wrapped(note, text::width(), "", "  ")));
     let job = Job::new(plan, args.shards, &std::env::args().collect::<Vec<_>>());
     let folder = job.write(&args.folder)?;
-    println!("{}: {} parts of {} trials", folder.display(), job.shards, job.trials(0));
+    println!("{}: {} shards of {} trials", folder.display(), job.shards, job.trials(0));
     if let Some(image) = &args.kubernetes {
         let asked = Asked { shards: job.shards, image, claim: &args.claim, formats };
         write_manifest(&folder, &asked)?;
@@ -76,9 +78,9 @@ fn write_manifest(folder: &Path, asked: &Asked<'_>) -> Result<(), Failure> {
 
 fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
     let submitted = slurm::submit(folder)?;
-    println!("Slurm has the tasks as job {}, and what collects them as job {}", submitted.array, submitted.collect);
+    println!("Slurm job {} runs the tasks, job {} collects their results", submitted.array, submitted.collect);
     if !wait {
-        println!("How far they are: bakeoff collect {} --progress", folder.display());
+        println!("To show their progress: bakeoff collect {} --progress", folder.display());
         return Ok(0);
     }
     let (mut last, mut unknown) = (String::new(), 0);
@@ -96,7 +98,7 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
         unknown = if slurm::is_under_way(&submitted) { 0 } else { unknown + 1 };
         if unknown > UNKNOWN {
             return Err(Failure::new(format!(
-                "Slurm knows the jobs {} and {} no more, and nothing was collected; see {}/logs, then: bakeoff collect {}",
+                "Slurm no longer lists the jobs {} and {}, and there is no collected result; see {}/logs, then: bakeoff collect {}",
                 submitted.array,
                 submitted.collect,
                 folder.display(),

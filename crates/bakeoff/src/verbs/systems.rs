@@ -24,19 +24,19 @@ pub struct Systems {
     systems: Vec<System>,
     /// This machine's kernel, as `uname -r` has it.
     running_kernel: String,
-    /// Kernels for guests that are here, and those of Debian's stable releases; `systems --kernels` has all that can be had.
+    /// Downloaded kernels for guests, and those of Debian's stable releases; `systems --kernels` lists all that are available.
     kernels: Vec<Kernel>,
     /// Why guests cannot run here and what would help; null where they can.
     guests_lack: Option<String>,
     /// Whether there is /dev/kvm; without it guests are emulated.
     has_kvm: bool,
-    /// I/O schedulers of today's kernels; which of them a device has is known once it is looked at.
+    /// I/O schedulers of current kernels; the device decides which of them it offers.
     schedulers: Vec<String>,
     /// Old names of schedulers, and what took their place.
     scheduler_aliases: BTreeMap<String, String>,
     /// Option sets by name, which `--fs` takes as it takes filesystems.
     option_sets: Vec<String>,
-    /// Disks that one need not have, as `--disk` takes them.
+    /// Modelled disks, by their names for `--disk`.
     modelled_disks: Vec<ModelledDisk>,
     /// Programs that workloads run.
     programs: Vec<Program>,
@@ -56,7 +56,7 @@ struct ModelledDisk {
 struct Kernel {
     /// Its name, as `--kernel` takes it.
     name: String,
-    /// Whether it is downloaded already; if not, apt fetches it when it is first asked for.
+    /// Whether it is downloaded; if not, apt downloads it at its first use.
     is_here: bool,
 }
 
@@ -111,11 +111,11 @@ fn in_words(found: &Systems) {
     println!("\nShared filesystems (--shared), each set up with its servers on this machine\n");
     shared.into_iter().for_each(|system| one(system, &found.running_kernel));
     guests(found);
-    println!("\nI/O schedulers of today's kernels: {}", found.schedulers.join(", "));
+    println!("\nI/O schedulers of current kernels: {}", found.schedulers.join(", "));
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
-    println!("Old names are understood: {}", heirs.join(", "));
+    println!("Old names are accepted: {}", heirs.join(", "));
     println!("Option sets: {}", found.option_sets.join(", "));
-    println!("Disks that one need not have (--disk):");
+    println!("Modelled disks (--disk), simulated in memory:");
     found.modelled_disks.iter().for_each(|disk| println!("    {:<10} {}", disk.name, disk.title));
     recipes(&found.programs);
 }
@@ -161,17 +161,15 @@ fn guests(found: &Systems) {
     let running = &found.running_kernel;
     println!("\nKernels: host (Linux {running}), Debian's by series, debian:newest, or a kernel by its path");
     for kernel in &found.kernels {
-        let state = if kernel.is_here { "is here" } else { "is downloaded with apt when it is first asked for" };
+        let state = if kernel.is_here { "is here" } else { "is downloaded with apt at its first use" };
         println!("  {:<12} {state}", kernel.name);
     }
-    println!("  all that can be had: bakeoff systems --kernels");
+    println!("  all available kernels: bakeoff systems --kernels");
     match &found.guests_lack {
         Some(help) => println!("  guests cannot run here; what would help: {help}"),
         None if found.has_kvm => {
-            println!(
-                "  guests run under KVM where it boots one, which is tried at the start of a run, else emulated by QEMU"
-            );
+            println!("  guests run under KVM if it boots one (tried at the start of a run), else QEMU emulates them");
         }
-        None => println!("  guests are emulated by QEMU: there is no /dev/kvm"),
+        None => println!("  QEMU emulates guests: there is no /dev/kvm"),
     }
 }

@@ -205,7 +205,7 @@ fn one(workload: &Shown) {
     }
     for scale in &workload.scales {
         if scale.runs_programs {
-            println!("Scale {}: programs, whose files and bytes are known once they ran", scale.name);
+            println!("Scale {}: runs programs; their files and bytes are not known beforehand", scale.name);
             continue;
         }
         println!(

@@ -15,7 +15,9 @@ impl Kind for Aged {
         check_steps(group)?;
         let fits = |s: &Step| matches!(s, Step::Open | Step::Read | Step::Close | Step::Stat);
         if !group.steps.iter().all(fits) || group.order != Order::Readdir || group.workers != 1 {
-            return Err("aged files are opened, read, closed and looked at by one worker, as readdir lists them".into());
+            return Err(
+                "work over aged files has one worker, readdir order, and the steps open, read, close and stat".into()
+            );
         }
         Ok(())
     }

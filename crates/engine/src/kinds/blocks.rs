@@ -65,7 +65,7 @@ pub fn move_blocks(task: &Task, mut work: BlockWork) -> Result<(), String> {
 /// Whether steps and settings fit work on blocks of this size.
 pub fn check_blocks(group: &Group, block: u64) -> Check {
     if block == 0 || block > BLOCK {
-        return Err(format!("blocks of {block} bytes; 1 to {BLOCK} are possible"));
+        return Err(format!("blocks of {block} bytes; the range is 1 to {BLOCK}"));
     }
     let places = |s: &Step| matches!(s, Step::Fallocate | Step::PunchHole);
     let fits =
@@ -80,7 +80,7 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
         return Err("atomic and uncached are properties of a read or write call".into());
     }
     if matches!(group.order, Order::Readdir | Order::Follow) {
-        return Err("blocks are taken in order, shuffled or at random".into());
+        return Err("the order of blocks is in order, shuffled or random".into());
     }
     if group.io.direct && !block.is_multiple_of(512) {
         return Err(format!("direct I/O in blocks of {block} bytes; it needs a multiple of 512"));
@@ -88,15 +88,15 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
     if group.io.stdio {
         let one = matches!(group.steps.as_slice(), [Step::Read] | [Step::Write]);
         if block != 1 || !one || group.order != Order::InOrder || group.rate.is_some() {
-            return Err("streams put or get single bytes, in order, and nothing else".into());
+            return Err("streams only read or write single bytes in order".into());
         }
     }
     match group.io.engine {
         Engine::IoUring(depth) if depth == 0 || depth > DEPTH => {
-            Err(format!("a depth of {depth}; 1 to {DEPTH} are possible"))
+            Err(format!("a depth of {depth}; the range is 1 to {DEPTH}"))
         }
         Engine::IoUring(_) if group.steps.len() != 1 && group.io.read_percent.is_none() => {
-            Err("through io_uring each block is read or written, or one of both in a mix".into())
+            Err("io_uring reads or writes each block, or does one of both in a mix".into())
         }
         _ => Ok(()),
     }

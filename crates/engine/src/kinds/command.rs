@@ -19,7 +19,7 @@ impl Command {
     fn of(group: &Group) -> Result<&workload::program::Command, String> {
         match group.steps.as_slice() {
             [Step::Run(command)] => Ok(command),
-            _ => Err("work by a command has one step, which runs it".into()),
+            _ => Err("work of a command has one step, which runs it".into()),
         }
     }
 }
@@ -29,13 +29,13 @@ impl Kind for Command {
         let command = Command::of(group)?;
         let texts = command.words.iter().chain(command.environment.keys()).chain(command.environment.values());
         if command.words.first().is_none_or(String::is_empty) || texts.into_iter().any(|text| text.contains('\0')) {
-            return Err("a command without a program, or with the character 0 in it".into());
+            return Err("a command has no program, or contains the character 0".into());
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() {
-            return Err("a command has its own ways to read and write, and no order or rate".into());
+            return Err("a command controls its own reads and writes, and has no order or rate".into());
         }
         if group.workers > 1 && !group.processes {
-            return Err("several commands at once need a process each".into());
+            return Err("each of several commands at once needs its own process".into());
         }
         Ok(())
     }

@@ -25,9 +25,9 @@ impl Kind for Device {
             return Err("it works on a device, but the program names none".into());
         }
         if group.io.create || any(&group.steps, &|s| !matches!(s, Step::Read)) {
-            return Err("a raw device is only ever read".into());
+            return Err("a raw device can only be read".into());
         }
-        if length < block { Err(format!("no block of {block} bytes lies within {length}")) } else { Ok(()) }
+        if length < block { Err(format!("no block of {block} bytes fits in {length}")) } else { Ok(()) }
     }
 
     fn expected(&self, program: &Program, group: &Group) -> Option<u64> {

@@ -78,7 +78,7 @@ pub fn check_steps(group: &Group) -> Check {
         return Err("io_uring, mappings, streams and mixes are for work on blocks".into());
     }
     if group.io.call_bytes > BLOCK {
-        return Err(format!("calls of {} bytes; at most {BLOCK}", group.io.call_bytes));
+        return Err(format!("calls of {} bytes; the limit is {BLOCK}", group.io.call_bytes));
     }
     Ok(())
 }

@@ -33,10 +33,10 @@ impl Kind for FreeSpace {
         match (group.steps.as_slice(), self.fileset) {
             ([Step::Fill(percent)], Some(_)) if *percent <= 100 => {}
             ([Step::AwaitSpace(percent)], None) if *percent <= 100 => {}
-            _ => return Err("work over free space fills it with a fileset, or waits for some".into()),
+            _ => return Err("work on free space fills it with a fileset, or waits for free space".into()),
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
-            return Err("free space is filled, or waited for, by one worker, in order".into());
+            return Err("work on free space needs one worker and no other order".into());
         }
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Kind for FreeSpace {
 }
 
 fn space(task: &Task) -> Result<Space, String> {
-    sys::space(task.root).map_err(|e| format!("asking how much space is free: {e}"))
+    sys::space(task.root).map_err(|e| format!("reading the free space: {e}"))
 }
 
 fn wait(task: &Task, percent: f64) -> Result<(), String> {
@@ -85,7 +85,7 @@ enum Written {
 
 fn fill(task: &Task, fileset: usize, percent: f64) -> Result<(), String> {
     let mut work = file_work(task, fileset)?;
-    let mut next = first_missing(&mut work).map_err(|e| format!("looking for files of {}: {e}", work.files.base))?;
+    let mut next = first_missing(&mut work).map_err(|e| format!("listing files of {}: {e}", work.files.base))?;
     task.wait_for_start();
     let mut tally = task.tally(&work.ops);
     let begun = space(task)?;

@@ -15,10 +15,10 @@ pub struct Trace;
 impl Kind for Trace {
     fn check(&self, _program: &Program, group: &Group) -> Check {
         if !matches!(group.steps.as_slice(), [Step::LayOut(_) | Step::Replay(_)]) {
-            return Err("work by a trace has one step, which lays its tree out or makes its calls".into());
+            return Err("work of a trace has one step, which creates its files or replays its calls".into());
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
-            return Err("a trace has its own threads, its own ways to read and write, and no order or rate".into());
+            return Err("a trace fixes its threads, reads and writes, and has no order or rate".into());
         }
         Ok(())
     }
@@ -27,7 +27,7 @@ impl Kind for Trace {
         match task.group().steps.as_slice() {
             [Step::LayOut(replay)] => replay::lay_out(task, replay),
             [Step::Replay(replay)] => replay::calls(task, replay),
-            _ => Err("work by a trace has one step".into()),
+            _ => Err("work of a trace has one step".into()),
         }
     }
 

@@ -17,7 +17,7 @@ impl Volume {
     fn of(group: &Group) -> Result<(VolumeTool, &[OwnFigure]), String> {
         match group.steps.as_slice() {
             [Step::Volume(tool, figures)] => Ok((*tool, figures)),
-            _ => Err("work over the volume has one step, which names a tool".into()),
+            _ => Err("work on the volume has one step, which names a tool".into()),
         }
     }
 }
@@ -47,14 +47,14 @@ impl Kind for Volume {
     fn check(&self, program: &Program, group: &Group) -> Check {
         Volume::of(group)?;
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
-            return Err("tools of the filesystem are run one after the other, and read and write as they do".into());
+            return Err("tools of the filesystem run one after the other and control their own reads and writes".into());
         }
         if group.count.is_some_and(|count| count > MOST) {
-            return Err(format!("{} runs of a tool; at most {MOST}", group.count.unwrap_or_default()));
+            return Err(format!("{} runs of a tool; the limit is {MOST}", group.count.unwrap_or_default()));
         }
         let names = program.tools.values().flatten().flatten();
         if names.into_iter().any(|word| word.contains('\0')) {
-            return Err("a tool's command with the character 0 in it".into());
+            return Err("a tool's command contains the character 0".into());
         }
         Ok(())
     }

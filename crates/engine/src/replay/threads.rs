@@ -78,7 +78,7 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
         tally.remark(said);
     }
     for said in &trace.header.unseen {
-        tally.remark(format!("the recorded program did what is not replayed: {said}"));
+        tally.remark(format!("calls of the recorded program that a replay leaves out: {said}"));
     }
     tally.fold(trace.actions.len() as u64);
     tally.skip();

@@ -79,7 +79,7 @@ fn what_fails_says_its_last_lines() {
     let (reason, partial) = agent.failed(0);
     assert!(reason.contains("ended with status 3: no room"), "{reason}");
     assert_eq!(partial.unwrap().commands[0].status, Some(3));
-    assert!(agent.failed(1).0.contains("ended with status 4 and wrote nothing"));
+    assert!(agent.failed(1).0.contains("ended with status 4 without output"));
     let missing = Agent::with(&program(dir.path(), vec![], vec![running(&["no-such-program"])])).failed(0).0;
     assert!(missing.contains("no-such-program") && missing.contains("/usr/bin"), "{missing}");
 }

@@ -209,7 +209,7 @@ fn a_folder_that_was_swapped_is_not_given_away() {
             _ => std::fs::write(&root, "").unwrap(),
         }
         let (reason, _) = agent.failed(0);
-        assert!(reason.contains("not the folder that was made"), "{reason}");
+        assert!(reason.contains("another process replaced the folder"), "{reason}");
         let facts = std::fs::metadata(&victim).unwrap();
         assert_eq!((facts.uid(), std::fs::read_dir(&victim).unwrap().count()), (0, 0));
         if swap == 1 { std::fs::remove_dir(&root).unwrap() } else { std::fs::remove_file(&root).unwrap() }

@@ -109,7 +109,7 @@ fn bad_requests_are_refused_with_a_reason() {
     refused(with(set(), group(FILES, &[Step::Rename("../x".into())])), "name within a directory");
     refused(with(set(), Group { workers: 0, ..group(FILES, &read()) }), "workers");
     refused(with(set(), group(blocks(0), &[Step::Read])), "blocks of 0 bytes");
-    refused(with(set(), Group { order: Order::Follow, ..group(FILES, &read()) }), "nobody goes before");
+    refused(with(set(), Group { order: Order::Follow, ..group(FILES, &read()) }), "no group creates files for them");
     let mut agent = Agent::start();
     assert!(matches!(agent.perform(0), Reply::Refused { .. }));
     agent.send("{\"nonsense\": 1}");
@@ -152,7 +152,7 @@ fn data_that_cannot_be_made_safe_fails_the_phase_without_a_durable_time() {
     for (command, said) in commands {
         p.durable.command = vec![command.into()];
         let (reason, partial) = Agent::with(&p).failed(0);
-        assert!(reason.contains("could not be made safe") && reason.contains(said), "{reason}");
+        assert!(reason.contains("making the data durable failed") && reason.contains(said), "{reason}");
         assert!(partial.unwrap().durable_ns.is_none());
     }
     p.durable = Durable { syncfs: true, command: vec!["true".into()], flush: vec![dir.path().join("t/3")] };

@@ -88,7 +88,7 @@ fn calls_that_end_otherwise_are_counted_and_told() {
     let (_file, program) = replaying(dir.path(), &made(1, 0, vec![], actions), "", true);
     let outcome = Agent::with(&program).done(1);
     let [said] = outcome.remarks.as_slice() else { panic!("{:?}", outcome.remarks) };
-    assert!(said.starts_with("2 of 3 calls ended otherwise than when they were recorded"), "{said}");
+    assert!(said.starts_with("2 of 3 calls ended otherwise than in the recording"), "{said}");
     assert!(said.contains("unlink No such file or directory (os error 2) instead of done (1)"), "{said}");
 }
 
@@ -154,5 +154,5 @@ fn another_trace_than_the_one_the_run_began_with_is_refused() {
     let trace = made(1, 0, vec![], vec![action(0, Call::Sync, 0, &[])]);
     let (_file, program) = replaying(dir.path(), &trace, "00000000-1", true);
     let (reason, _) = Agent::with(&program).failed(1);
-    assert!(reason.contains("is not the trace any more that this run began with"), "{reason}");
+    assert!(reason.contains("is not the trace with which this run began"), "{reason}");
 }

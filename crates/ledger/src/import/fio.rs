@@ -161,7 +161,7 @@ pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
         }
     }
     if let Some(why) = torn {
-        return Err(format!("after {} whole results: {why}", outputs.len()));
+        return Err(format!("after {} complete results: {why}", outputs.len()));
     }
     let first = outputs.first().ok_or("it is empty")?;
     let source = Source {
@@ -210,7 +210,7 @@ fn rounds(output: &Output, reports: usize, file: &str) -> Vec<Round> {
         }
     }
     if reports > 1 {
-        let remark = format!("fio reported {reports} times (--status-interval); the last report counts");
+        let remark = format!("fio wrote {reports} reports (--status-interval); the last one counts");
         rounds.iter_mut().for_each(|round| round.remarks.push(remark.clone()));
     }
     rounds

@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Imported>, ImportError> {
     let ledger = Ledger::open_foreign(path)?;
     let runs = ledger.runs()?;
     if runs.len() > MOST_RUNS {
-        return Err(malformed(path, format!("it holds more than {MOST_RUNS} runs; export those that are wanted")));
+        return Err(malformed(path, format!("it has more than {MOST_RUNS} runs; export the ones to import")));
     }
     runs.into_iter().map(|run| one(&ledger, path, run)).collect()
 }

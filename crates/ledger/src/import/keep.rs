@@ -20,7 +20,7 @@ impl Ledger {
             return Err(LedgerError::Refused {
                 doing: "keeping an imported run in",
                 path: self.path().into(),
-                answer: format!("it holds run {id} already; `bakeoff show {id}` shows it"),
+                answer: format!("it has run {id} already; `bakeoff show {id}` shows it"),
             });
         }
         self.in_transaction("keeping an imported run in", |transaction| insert(transaction, &id, imported))?;
@@ -59,15 +59,14 @@ impl Ledger {
         let here = self.shards_here(key)?;
         let before = here.iter().find(|run| run.run.new.merged.is_some()).cloned();
         let all: Vec<Imported> = here.into_iter().chain(read).collect();
-        let refused =
-            |answer| LedgerError::Refused { doing: "putting shards together in", path: self.path().into(), answer };
+        let refused = |answer| LedgerError::Refused { doing: "merging shards in", path: self.path().into(), answer };
         let merged = shards::merged(&all).map_err(refused)?;
         let cut = shards::cut(&merged.run);
         let shards = cut.map(|cut| (cut.parts.len() as u32, cut.of));
         let run = merged.run.id.clone();
         let is_new = before.as_ref() != Some(&merged);
         if is_new {
-            self.in_transaction("putting shards together in", |transaction| {
+            self.in_transaction("merging shards in", |transaction| {
                 transaction.execute("DELETE FROM runs WHERE id = ?1", params![run])?;
                 insert(transaction, &run, &merged)
             })?;

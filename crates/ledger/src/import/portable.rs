@@ -70,7 +70,7 @@ pub(super) fn looks_like(json: &str) -> bool {
 pub(super) fn read(json: &str) -> Result<Imported, String> {
     let head: Head = serde_json::from_str(json).map_err(|error| said(&error))?;
     if head.kind != KIND {
-        return Err("it is of another kind".into());
+        return Err("it has a different format".into());
     }
     let mut imported: Imported = match head.portable_version {
         PORTABLE_VERSION => whole(json)?,
@@ -78,7 +78,7 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
             &second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)).to_string(),
         )?,
         2 => whole(&second_version(serde_json::from_str(json).map_err(|error| said(&error))?).to_string())?,
-        version => return Err(format!("it is of version {version}; use the bakeoff that wrote it, or a newer one")),
+        version => return Err(format!("it has version {version}; use the bakeoff that wrote it, or a newer one")),
     };
     let Imported { run, contenders, trials } = &mut imported;
     if trials.len() > COUNT_LIMIT || contenders.len() > COUNT_LIMIT {

@@ -138,7 +138,7 @@ pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, 
         *block += 1;
     }
     if trials.is_empty() {
-        return Err("it holds no figure".into());
+        return Err("it has no figure".into());
     }
     let began_ms = trials.iter().map(|trial| trial.began_ms).min().unwrap_or(now);
     let ended_ms = trials.iter().map(|trial| trial.ended_ms).max();

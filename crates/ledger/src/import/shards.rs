@@ -60,8 +60,8 @@ pub(crate) fn key(read: &Imported) -> String {
 /// # Errors
 /// A trial of a block that its shard does not have; two different accounts of one shard.
 pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
-    let first = shards.first().ok_or("there is no shard")?;
-    let of = cut(&first.run).ok_or_else(|| format!("run {} is no shard", first.run.id))?.of;
+    let first = shards.first().ok_or("it has no shard")?;
+    let of = cut(&first.run).ok_or_else(|| format!("run {} is not a shard", first.run.id))?.of;
     let mut known: BTreeMap<u32, Known> = BTreeMap::new();
     for shard in shards {
         for part in parts(shard, of)? {
@@ -92,10 +92,12 @@ pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
 /// The parts that a run holds, with every trial in a block of theirs.
 fn parts(shard: &Imported, of: u32) -> Result<Vec<Part>, String> {
     let run = &shard.run;
-    let parts = cut(run).ok_or_else(|| format!("run {} is no shard", run.id))?.parts;
+    let parts = cut(run).ok_or_else(|| format!("run {} is not a shard", run.id))?.parts;
     let holds = |block: u32| parts.iter().any(|part| part.index == block % of);
     match shard.trials.iter().find(|trial| !holds(trial.block)) {
-        Some(stray) => Err(format!("run {} holds a trial of block {}, which is not its own", run.id, stray.block + 1)),
+        Some(stray) => {
+            Err(format!("run {} has a trial of round {}, which belongs to another shard", run.id, stray.block + 1))
+        }
         None => Ok(parts),
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let Some(bakeoff) = words.next() else {
-        eprintln!("bakeoff-ranks is started by bakeoff itself: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR");
+        eprintln!("bakeoff itself starts bakeoff-ranks: mpirun -np 8 bakeoff ranks WORKLOAD --dir DIR");
         return ExitCode::from(2);
     };
     let fellows = match ByMpi::join() {

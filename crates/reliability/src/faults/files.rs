@@ -73,7 +73,7 @@ impl Known {
         let (mut counts, mut example) = (Counts::default(), None);
         match stamps::read(&self.path) {
             Err(error) => (counts.failed, example) = (1, Some(format!("{name} cannot be read: {error}"))),
-            Ok(None) => (counts.missing, example) = (1, Some(format!("{name} is not there"))),
+            Ok(None) => (counts.missing, example) = (1, Some(format!("{name} is missing"))),
             Ok(Some(found)) => match self.amiss(&found) {
                 None => counts.right = 1,
                 Some(amiss) => (counts.wrong, example) = (1, Some(format!("{name} {amiss}"))),
@@ -91,8 +91,8 @@ impl Known {
         let (index, sector) = (0..).zip(found).find(|(index, sector)| **sector != wanted(*index))?;
         let holds = match sector {
             Sector::Zeros => "zeros",
-            Sector::Ours(_) => "another file's content, or another part's",
-            Sector::Garbage => "what was never written",
+            Sector::Ours(_) => "data of another file or another offset",
+            Sector::Garbage => "data that was never written",
         };
         Some(format!("holds {holds} in sector {index}"))
     }
@@ -149,7 +149,7 @@ mod tests {
         std::fs::File::options().write(true).open(&known[6].path).expect("opened").set_len(100).expect("cut");
         let found = look(&known);
         assert_eq!((found.right, found.failed, found.wrong, found.missing), (all - 4, 1, 2, 1));
-        assert_eq!(found.example.as_deref(), Some("3-of-4 holds what was never written in sector 1"));
+        assert_eq!(found.example.as_deref(), Some("3-of-4 holds data that was never written in sector 1"));
         assert_eq!((found.all(), found.silent()), (all, 3));
     }
 

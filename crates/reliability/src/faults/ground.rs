@@ -117,7 +117,7 @@ impl Place for Here<'_, '_> {
     }
 
     fn lay_out(&mut self) -> Result<(), ReliabilityError> {
-        files::lay_out(&self.stage.seen()).map_err(doing("laying files out"))?;
+        files::lay_out(&self.stage.seen()).map_err(doing("creating files"))?;
         self.stage.sync()?;
         self.unmount()
     }

@@ -10,7 +10,7 @@ const DATA_BLOCKS: usize = 64;
 const METADATA_BLOCKS: usize = 8;
 /// Of how many writes one fails.
 const ONE_IN: u32 = 10;
-/// Bytes that a disk takes which is smaller than it says.
+/// Bytes that a disk takes which is smaller than it reports.
 const ROOM: u64 = 4 << 20;
 /// How much longer requests take on a slow disk.
 const SLOWER: Duration = Duration::from_millis(100);
@@ -78,32 +78,32 @@ pub const FAULTS: [KnownFault; 10] = [
     KnownFault { name: "none", title: "nothing is wrong with the disk: the control", act: Act::Nothing },
     KnownFault {
         name: "bit-flips",
-        title: "one bit is turned over in each of 64 blocks that hold files' data",
+        title: "one bit is flipped in each of 64 data blocks of files",
         act: Act::Flip(Blocks::Data),
     },
     KnownFault {
         name: "bit-flips-metadata",
-        title: "one bit is turned over in each of 8 blocks that the filesystem wrote for itself",
+        title: "one bit is flipped in each of 8 blocks of the filesystem's own",
         act: Act::Flip(Blocks::Metadata),
     },
     KnownFault {
         name: "read-errors",
-        title: "64 blocks that hold files' data cannot be read",
+        title: "64 data blocks of files cannot be read",
         act: Act::Unreadable(Blocks::Data),
     },
     KnownFault {
         name: "read-errors-metadata",
-        title: "8 blocks that the filesystem wrote for itself cannot be read",
+        title: "8 blocks of the filesystem's own cannot be read",
         act: Act::Unreadable(Blocks::Metadata),
     },
     KnownFault {
         name: "write-errors",
-        title: "one write of ten fails",
+        title: "one write in ten fails",
         act: Act::AtWork(|seed| Fault::FailingWrites { one_in: ONE_IN, seed }),
     },
     KnownFault {
         name: "full-below",
-        title: "the disk is smaller than it says: after 4 MiB more it has no room for a block that was never written",
+        title: "the disk is smaller than it reports: 4 MiB later it rejects writes to new blocks",
         act: Act::AtWork(|_| Fault::Full { room: ROOM }),
     },
     KnownFault {
@@ -113,12 +113,12 @@ pub const FAULTS: [KnownFault; 10] = [
     },
     KnownFault {
         name: "hanging",
-        title: "no request is answered for 10 s, and then all are",
+        title: "the disk answers no request for 10 s, then all of them",
         act: Act::AtWork(|_| Fault::Hanging { lasts: HANGS }),
     },
     KnownFault {
         name: "dead",
-        title: "no request succeeds any more, until the disk is plugged in anew",
+        title: "every request fails until the disk is reconnected",
         act: Act::AtWork(|_| Fault::Dead),
     },
 ];

@@ -74,7 +74,7 @@ impl Look<'_> {
         program.prepared(folder).map_err(in_words)?;
         let (trace, lines) = self.recorded()?;
         if trace.header.hides_calls() {
-            return Err("it uses io_uring or io_submit, by which it may sync what a recording does not see".into());
+            return Err("it uses io_uring or io_submit, whose syncs a recording may miss".into());
         }
         let at_risk = trace::names_at_risk(&trace);
         let names = at_risk.iter().take(NAMES_KEPT).map(|one| one.name.clone()).collect();
@@ -89,13 +89,13 @@ impl Look<'_> {
             .and_then(|mut running| running.end(Instant::now() + program.limit));
         copied.map_err(doing("copying its folder")).map_err(in_words)?;
         let whole = program.check(folder, &lines);
-        whole.map_err(|output| format!("its check fails on what the program left when it was recorded: {output}"))?;
+        whole.map_err(|output| format!("its check fails on the result of the recorded program: {output}"))?;
         let without = || {
             fs::remove_dir_all(&place)?;
             fs::rename(&copy, &place)?;
             at_risk.iter().try_for_each(|one| take_away(&place, one))
         };
-        without().map_err(doing("taking names away")).map_err(in_words)?;
+        without().map_err(doing("removing names")).map_err(in_words)?;
         looked.found = program.check(folder, &lines).err();
         Ok(looked)
     }
@@ -128,10 +128,10 @@ impl Look<'_> {
         let trace = answer?;
         match fs::read_to_string(&status).map(|text| text.trim().to_string()) {
             Ok(text) if text == "0" => {}
-            Ok(text) => return Err(format!("the program ended with status {text} while it was recorded")),
-            Err(_) => return Err("the program's group was killed while it was recorded".into()),
+            Ok(text) => return Err(format!("the recorded program ended with status {text}")),
+            Err(_) => return Err("the process group of the recorded program was killed".into()),
         }
-        let printed = fs::read(&out).map_err(|error| format!("reading what it printed: {error}"))?;
+        let printed = fs::read(&out).map_err(|error| format!("reading its output: {error}"))?;
         let lines = String::from_utf8_lossy(&printed).lines().map(String::from).collect();
         Ok((trace, lines))
     }
@@ -146,9 +146,9 @@ impl Look<'_> {
             }
             match () {
                 _ if !(self.go_on)() => Err("it was stopped"),
-                _ if now > end => Err("it took too long while it was recorded"),
+                _ if now > end => Err("the recorded program took too long"),
                 _ if ended.get().is_some_and(|ended| now > ended + GOES_ON) => {
-                    Err("processes that it had started went on after its end")
+                    Err("its child processes continued after its end")
                 }
                 _ if fs::metadata(out).is_ok_and(|out| out.len() > PRINTED_LIMIT) => Err("it printed too much"),
                 // Others write to the same disk: what is in the folder is counted only once the disk has lost that much.
@@ -163,8 +163,8 @@ impl Look<'_> {
     /// are in no folder; for those the host's bound is there.
     fn fits(&self) -> Result<(), &'static str> {
         match () {
-            _ if free(self.folder) < KEPT_FREE => Err("its host had too little room left"),
-            _ if used(&self.folder.join(FOLDER)) > self.room => Err("it took more room than its disk has"),
+            _ if free(self.folder) < KEPT_FREE => Err("its host had too little free space"),
+            _ if used(&self.folder.join(FOLDER)) > self.room => Err("it needed more space than its disk has"),
             _ => Ok(()),
         }
     }
@@ -227,6 +227,6 @@ mod tests {
         std::os::unix::fs::symlink("../../beside", inside.join("link")).expect("a link");
         assert_eq!(look.fits(), Ok(()));
         write(&inside.join("large"), 512);
-        assert_eq!(look.fits(), Err("it took more room than its disk has"));
+        assert_eq!(look.fits(), Err("it needed more space than its disk has"));
     }
 }

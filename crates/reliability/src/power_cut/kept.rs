@@ -95,14 +95,14 @@ pub(crate) fn keep(
     (folder, lying): (&Path, bool),
 ) -> Result<Vec<PathBuf>, ReliabilityError> {
     let served = place.image().ok_or(ReliabilityError::NoImage)?;
-    let to = Folder::make(folder).map_err(doing(format!("making the folder {}", folder.display())))?;
+    let to = Folder::make(folder).map_err(doing(format!("creating the folder {}", folder.display())))?;
     let mut kept = Vec::new();
     for one in shown {
         disk.offer(&one.state, lying)?;
         let name = file_name(&contender.label, &one.name);
         let (image, description) = (format!("{name}.img"), format!("{name}.json"));
         let copied = fresh(&to, &image).and_then(|file| copy(&served, &file, true));
-        let bytes = copied.map_err(doing(format!("keeping {image}")))?;
+        let bytes = copied.map_err(doing(format!("saving {image}")))?;
         let state = KeptState {
             format: FORMAT,
             contender: contender.clone(),
@@ -190,9 +190,10 @@ impl KeptState {
                 Err(io::Error::new(ErrorKind::InvalidData, problem))
             }
             FORMAT => Ok(kept),
-            other => {
-                Err(io::Error::new(ErrorKind::InvalidData, format!("its format is {other}, and {FORMAT} is known")))
-            }
+            other => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                format!("its format is {other}, and this bakeoff supports {FORMAT}"),
+            )),
         }
     }
 
@@ -206,12 +207,12 @@ impl KeptState {
         place.unmount()?;
         let image = folder.join(&self.image);
         let copied = File::options().write(true).open(&served).and_then(|target| copy(&image, &target, false));
-        copied.map_err(doing(format!("putting {} in the disk's place", image.display())))?;
+        copied.map_err(doing(format!("loading {} into the disk", image.display())))?;
         let question = Question { proofs: vec![self.proof.clone()], diary: 0 };
         let found = match place.state(&question, false)? {
             AfterCut::Mounted { seen, .. } => seen.findings.into_iter().next().and_then(|finding| finding.broken),
             AfterCut::Refused(why) => Some(why),
-            AfterCut::Lost(why) => Some(format!("its kernel did not survive it: {why}")),
+            AfterCut::Lost(why) => Some(format!("its kernel crashed or hung: {why}")),
         };
         Ok(LookedAgain { kernel: place.kernel(), found })
     }

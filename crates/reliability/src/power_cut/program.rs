@@ -44,7 +44,7 @@ impl Program {
     /// Makes its folder below a root, and prepares it there.
     pub(crate) fn prepared(&self, root: &Path) -> Result<(), ReliabilityError> {
         let folder = root.join(FOLDER);
-        std::fs::create_dir(&folder).map_err(doing("making its folder"))?;
+        std::fs::create_dir(&folder).map_err(doing("creating its folder"))?;
         if self.prepare.is_empty() {
             return Ok(());
         }
@@ -78,14 +78,14 @@ impl Program {
         running.end(end).map_err(doing(words))?;
         if lines.is_empty() {
             let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
-            return Err(doing("listening to the program")(none));
+            return Err(doing("reading the program's output")(none));
         }
         Ok(lines)
     }
 
     /// Whether all that these lines acknowledge is there; what the check said where it is not.
     pub(crate) fn check(&self, root: &Path, lines: &[String]) -> Result<(), String> {
-        let failed = |error: io::Error| format!("its check cannot be run: {error}");
+        let failed = |error: io::Error| format!("running its check: {error}");
         let mut running = Running::start(&self.check, &root.join(FOLDER), Stdio::null()).map_err(failed)?;
         let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
         if let Some(mut input) = running.child.stdin.take() {
@@ -107,7 +107,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub fn start(words: &[String], folder: &Path, output: Stdio) -> io::Result<Running> {
-        let (name, rest) = words.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+        let (name, rest) = words.split_first().ok_or_else(|| io::Error::other("no program is given"))?;
         let mut child = Command::new(name)
             .args(rest)
             .current_dir(folder)
@@ -155,7 +155,7 @@ impl Running {
             return Ok(());
         }
         let words = self.errors.as_ref().map(|errors| errors.text_at_end(WORDS_LIMIT)).unwrap_or_default();
-        let last = words.trim().lines().last().unwrap_or("it said nothing").to_string();
+        let last = words.trim().lines().last().unwrap_or("no output").to_string();
         Err(io::Error::other(format!("{}: {last}", system::process::how_it_ended(status))))
     }
 }

@@ -43,7 +43,7 @@ impl PromiseWork {
     ) -> Result<PromiseWork, ReliabilityError> {
         leave_stale(root).map_err(doing("writing old content"))?;
         let instances = Instances::set_up(root, chosen)?;
-        let diary = Diary::begin(root).map_err(doing("beginning a diary"))?;
+        let diary = Diary::begin(root).map_err(doing("starting a log file"))?;
         Ok(PromiseWork { unsynced, dice: ChaCha8Rng::seed_from_u64(seed), instances, diary })
     }
 
@@ -79,7 +79,7 @@ impl PromiseWork {
         let (began, steps) = (Instant::now(), f64::from(instances::left(&hand).max(1)));
         let mut entry = 0;
         while began.elapsed() < self.unsynced {
-            self.diary.write(entry).map_err(doing(format!("entry {entry} of the diary")))?;
+            self.diary.write(entry).map_err(doing(format!("entry {entry} of the log file")))?;
             marker.mark(diary_mark(entry))?;
             entry += 1;
             // Spread over the time that there is.

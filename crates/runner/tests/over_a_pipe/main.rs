@@ -135,7 +135,7 @@ fn a_child_that_is_killed_is_one_failed_trial() {
     assert_eq!(trials.len(), 4);
     let failed: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.status == TrialStatus::Failed).collect();
     assert_eq!(failed.len(), 1, "the run goes on with the next");
-    let told = "the engine's process ended in the middle of its work: the stage's process ended with signal 9";
+    let told = "the engine's process ended during its work: the stage's process ended with signal 9";
     assert_eq!((failed[0].reason.as_deref(), failed[0].cause), (Some(told), Some(Cause::Unclear)));
     assert_eq!(bench.left().len(), 1, "who is killed leaves its folder");
     bench.clean();
@@ -147,7 +147,7 @@ fn an_engine_that_crashes_there_is_one_failed_trial() {
     bench.run();
     let trials = bench.trials();
     let told: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    assert_eq!(told, ["the engine's process ended in the middle of its work: exit status 42"]);
+    assert_eq!(told, ["the engine's process ended during its work: exit status 42"]);
     assert_eq!((trials.len(), bench.left()), (2, Vec::<String>::new()));
 }
 
@@ -163,10 +163,10 @@ fn refused(how: &str) -> String {
 fn what_the_other_end_may_not_say_is_refused() {
     let lost = "it: the stage's process was lost";
     let cases = [
-        ("garbage", format!("{lost}: it said what cannot be understood, and was ended: expected value at line 1")),
-        ("unasked", "the stage's process: it answered what was not asked, and was ended".to_owned()),
-        ("end", format!("{lost}: the stage's process ended with exit status 7; its last words: out of luck")),
-        ("other-version", "the stage's process: it is of version 0.0.0, this program of".to_owned()),
+        ("garbage", format!("{lost}: it sent an invalid message, and was ended: expected value at line 1")),
+        ("unasked", "the stage's process: it sent an unexpected answer, and was ended".to_owned()),
+        ("end", format!("{lost}: the stage's process ended with exit status 7; its last output: out of luck")),
+        ("other-version", "the stage's process: it has version 0.0.0, this program ".to_owned()),
         ("nothing", "the stage's process: the stage's process ended with exit status 7".to_owned()),
     ];
     for (how, told) in cases {
@@ -188,5 +188,5 @@ fn a_line_without_an_end_takes_no_more_memory_than_a_message() {
 
 fn a_process_that_falls_silent_is_ended() {
     let error = refused("silent");
-    assert!(error.ends_with(&format!("was lost: it said nothing for {SILENCE} s and was ended")), "{error}");
+    assert!(error.ends_with(&format!("was lost: it sent nothing for {SILENCE} s and was ended")), "{error}");
 }

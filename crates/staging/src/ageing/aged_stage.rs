@@ -170,7 +170,8 @@ pub struct AgedCopy {
 fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
     match options::devices(filesystem, contender)?.first() {
         Some(own) => {
-            let problem = format!("it is to be aged, and its {} on a device of its own cannot be kept", own.rule.role);
+            let problem =
+                format!("ageing keeps an image of one device, and its {} is on another device", own.rule.role);
             Err(StagingError::contender(&contender.label, problem, "leave its age out, or the device"))
         }
         None => Ok(()),
@@ -234,7 +235,7 @@ impl Stage<'_> {
 
     fn free_space(&self, free: u64) -> (Option<FreeSpace>, Option<String>) {
         let Some(facts) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.free_space.as_ref()) else {
-            return (None, Some("no tool of this filesystem shows how its free space lies".into()));
+            return (None, Some("no tool of this filesystem shows the layout of its free space".into()));
         };
         let command = Command::new(self.state.places.fill(&facts.command, &[])).prefixed(self.enter());
         match command.limit(SYNC_LIMIT).run(&self.target.journal) {

@@ -16,7 +16,7 @@ pub fn commits(repository: &Path, most: u32) -> Result<Vec<String>, StagingError
     let words = git(repository, &["rev-list", "--first-parent", "--reverse", "HEAD"]);
     let answer = Command::new(words)
         .limit(CHECKOUT_LIMIT)
-        .hint("an ageing profile's `git` names a repository with commits; apt-get install git")
+        .hint("the key `git` of an ageing profile must name a repository with commits; `apt-get install git` installs git")
         .run(&Journal::new())
         .map_err(StagingError::command(format!("reading the git history of {}", repository.display())))?;
     let all: Vec<&str> = answer.stdout.lines().collect();

@@ -117,10 +117,10 @@ impl AgedCache {
             Ok(Some(facts)) => facts,
             Ok(None) => return Ok(Cached::Nothing),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Cached::Nothing),
-            Err(error) => return Ok(Cached::Unusable(format!("{} cannot be looked at ({error})", path.display()))),
+            Err(error) => return Ok(Cached::Unusable(format!("{} cannot be inspected ({error})", path.display()))),
         };
         if !image.is_the_one(&facts) {
-            let why = format!("{} is not the aged image that was made there, and is left alone", path.display());
+            let why = format!("{} is not the aged image that bakeoff made there; it is not touched", path.display());
             return Ok(Cached::Unusable(why));
         }
         if let Err(why) = system::owned_path(&path)
@@ -142,7 +142,7 @@ impl AgedCache {
     fn unrecorded(&self, key: &str) -> Cached {
         match self.images().into_iter().find(|name| name.starts_with(key)) {
             Some(name) => Cached::Unusable(format!(
-                "{} is not used, since no record in {} says that it was made here",
+                "{} is not used, since it has no record in {}",
                 self.folder.join(name).display(),
                 self.records.clone().unwrap_or_else(record::folder).display()
             )),
@@ -166,7 +166,7 @@ impl AgedCache {
     pub fn strangers(&self) -> Vec<Stranger> {
         let known: Vec<String> = self.all().into_iter().map(|image| image.name).collect();
         let unknown = self.images().into_iter().filter(|name| !known.contains(name));
-        let why = "no record says that it was made here; if nobody needs it, remove it with rm";
+        let why = "it has no record of bakeoff; if it is not needed, remove it with rm";
         unknown.map(|name| Stranger { path: self.folder.join(name), why: why.into() }).collect()
     }
 
@@ -194,7 +194,7 @@ impl AgedCache {
                 doing: "keep aged images in",
                 path: self.folder.clone(),
                 error: format!("it is a link to {}, which holds {}", real.display(), other.display()),
-                way_out: "lead the link to a folder of its own, or name another --scratch".into(),
+                way_out: "point the link to a folder of its own, or name another --scratch".into(),
                 cause: Cause::Lasting,
             }),
             None => Ok(real),
@@ -217,10 +217,10 @@ impl AgedCache {
             version: VERSION,
             key: key.into(),
             title: title.into(),
-            bytes: made.file.metadata().map_err(failed("look at the aged image"))?.len(),
+            bytes: made.file.metadata().map_err(failed("inspect the aged image"))?.len(),
             hash: hash(&made.file).map_err(failed("read back the aged image"))?,
             state,
-            folder: self.folder.canonicalize().map_err(failed("look at the folder of"))?,
+            folder: self.folder.canonicalize().map_err(failed("inspect the folder of"))?,
             name: format!("{key}{}", made_by(&part)),
             identity: made.identity,
             maker: Maker::current(),
@@ -322,7 +322,7 @@ impl AgedCache {
         let found = hash(&device).map_err(|error| StagingError::file("read back", to, error))?;
         if found != image.hash {
             self.verify(image)?;
-            let problem = format!("{to_text} does not give back what was written to it: its hash is {found}");
+            let problem = format!("{to_text} does not return the data written to it: its hash is {found}");
             return Err(StagingError::contender(&image.title, problem, "the kernel's log (dmesg) may say why"));
         }
         Ok(())
@@ -353,7 +353,7 @@ impl AgedCache {
             return Ok(());
         }
         self.remove(image)?;
-        let problem = format!("its hash is {found}, and was {} when it was made", image.hash);
+        let problem = format!("its hash is {found}, and was {} at its creation", image.hash);
         Err(StagingError::Damaged { image: image.title.clone(), problem })
     }
 

@@ -53,7 +53,7 @@ fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
         Source::Mark => clean_mark(&leftover.id, &mut cleaned, journal),
         Source::Image(path) => clean_image(path, &mut cleaned, journal),
         Source::Unreadable(why) => Err(StagingError::LeftBehind(format!(
-            "the mark {}.json in {} cannot be read: {why}; `bakeoff clean --forget {}` removes it",
+            "reading the cleanup record {}.json in {}: {why}; `bakeoff clean --forget {}` removes it",
             leftover.id,
             state::folder().join(cleanup_journal::MARKS).display(),
             leftover.id
@@ -72,7 +72,9 @@ fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), 
         Some(Ok(content)) => content,
         // Another start has removed it meanwhile; what is left is the lock.
         None => return taken.forget(),
-        Some(Err(why)) => return Err(StagingError::LeftBehind(format!("the mark {id} can no longer be read: {why}"))),
+        Some(Err(why)) => {
+            return Err(StagingError::LeftBehind(format!("reading the cleanup record {id} again: {why}")));
+        }
     };
     if taken.life(&content) != Life::Gone {
         return Ok(());
@@ -145,7 +147,10 @@ fn order(made: &Made) -> u8 {
 
 fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, StagingError> {
     if !is_of(made, &content.id) {
-        return Ok(Left::Alone(format!("the mark of run {} names what no run makes: {made:?}", content.id)));
+        return Ok(Left::Alone(format!(
+            "the cleanup record of run {} names something that no run creates: {made:?}",
+            content.id
+        )));
     }
     let this_boot = content.maker.is_of_this_boot();
     match made {
@@ -261,7 +266,7 @@ pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError
     let marks = state::part(cleanup_journal::MARKS)?;
     let mut forgotten = Vec::new();
     if is_name(id) && cleanup_journal::read(&marks, id).is_some() {
-        let busy = || StagingError::Busy { what: format!("what run {id} made"), holder: String::new() };
+        let busy = || StagingError::Busy { what: format!("the leftovers of run {id}"), holder: String::new() };
         let taken = Taken::take(id)?.ok_or_else(busy)?;
         match taken.content() {
             Some(Ok(content)) => {
@@ -274,9 +279,9 @@ pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError
                         forget_record(path)?;
                     }
                 }
-                forgotten.push(format!("the mark of run {id}"));
+                forgotten.push(format!("the cleanup record of run {id}"));
             }
-            Some(Err(why)) => forgotten.push(format!("the mark {id}, which could not be read: {why}")),
+            Some(Err(why)) => forgotten.push(format!("the cleanup record {id}, which could not be read: {why}")),
             None => {}
         }
         taken.forget()?;
@@ -286,8 +291,10 @@ pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError
         forgotten.push(format!("image {}", path.display()));
     }
     if forgotten.is_empty() {
-        let way_out = "`bakeoff clean --dry-run` lists what there is; images lie in the folder named by --scratch";
-        return Err(StagingError::file("forget", Path::new(id), "nothing of that run is known here").with_way(way_out));
+        let way_out = "`bakeoff clean --dry-run` lists the leftovers; images are in the folder of --scratch";
+        return Err(
+            StagingError::file("forget", Path::new(id), "this machine has no leftovers of that run").with_way(way_out)
+        );
     }
     Ok(forgotten)
 }

@@ -98,7 +98,7 @@ fn add_mark(found: &mut Survey, folder: &Folder, content: &Content) {
         }),
         Life::Unknown(why) => found.strangers.push(Stranger {
             path: folder.path().join(format!("{}.json", content.id)),
-            why: format!("{why} (`bakeoff clean --forget {}` removes this mark, and nothing else)", content.id),
+            why: format!("{why} (`bakeoff clean --forget {}` removes only this record)", content.id),
         }),
     }
 }
@@ -107,7 +107,7 @@ fn unreadable(written: &Written, why: &str) -> Leftover {
     Leftover {
         id: written.id.clone(),
         pid: None,
-        what: vec![format!("a mark that cannot be read: {why}")],
+        what: vec![format!("a cleanup record that cannot be read: {why}")],
         problems: Vec::new(),
         source: Source::Unreadable(why.into()),
     }
@@ -153,7 +153,7 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
                     }),
                     Some(_) => found
                         .strangers
-                        .push(Stranger { path, why: "it is not the file that the record beside it describes".into() }),
+                        .push(Stranger { path, why: "it is not the file that the record next to it describes".into() }),
                     None => found.leftovers.push(Leftover {
                         id: record.id,
                         pid: Some(record.maker.owner.pid),

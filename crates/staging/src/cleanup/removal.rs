@@ -64,7 +64,7 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
         if let Proof::Made(Some(_), true) = proof {
             let_go(path, id, identity, journal)?;
         }
-        return Ok(Left::Alone(format!("{} is not the image that run {id} made there", path.display())));
+        return Ok(Left::Alone(format!("{} is not the image that run {id} created there", path.display())));
     }
     let identity = facts.as_ref().map(owned::identity).or(identity);
     let_go(path, id, identity, journal)?;
@@ -114,10 +114,14 @@ pub(crate) fn remove_work(path: &Path) -> Result<Left, StagingError> {
     let failed = |error: std::io::Error| StagingError::file("remove", path, error);
     let Some(facts) = owned::stat(&parent, &name).map_err(failed)? else { return Ok(Left::Nothing) };
     if FileType::from_raw_mode(facts.st_mode as RawMode) != FileType::Directory || !owned::is_mine(&facts) {
-        return Ok(Left::Alone(format!("{} is not the folder that the run made there", path.display())));
+        return Ok(Left::Alone(format!("{} is not the folder that the run created there", path.display())));
     }
     if let Some(mount) = mounts::everywhere().into_iter().find(|mount| mount.point.starts_with(path)) {
-        return Err(StagingError::LeftBehind(format!("{} holds a mount, {}", path.display(), mount.point.display())));
+        return Err(StagingError::LeftBehind(format!(
+            "{} contains a mount, {}",
+            path.display(),
+            mount.point.display()
+        )));
     }
     owned::gone_is_fine(std::fs::remove_dir_all(path)).map_err(failed)?;
     Ok(Left::Nothing)

@@ -139,12 +139,12 @@ impl Erasable {
             return Ok(());
         }
         let needs = match concerns.first() {
-            Some(concern) => Some(format!("what lies beside it is in use: {concern}")),
+            Some(concern) => Some(format!("another part of its disk or file is in use: {concern}")),
             None => match self.foreign_signature(device, None)? {
                 Some(found) => Some(found),
                 None if self.guest => None,
                 None => signatures::first_data(device)?
-                    .map(|at| format!("it holds data from byte {at} on, with no signature that blkid or wipefs knows")),
+                    .map(|at| format!("it holds data from byte {at} on, with no signature known to blkid or wipefs")),
             },
         };
         let Some(needs) = needs else { return Ok(()) };
@@ -182,7 +182,7 @@ impl Erasable {
             StagingError::refused(
                 &self.device.path,
                 reason,
-                "another program, mount or device holds it; lsblk and fuser show which",
+                "another program, mount or device has it open; lsblk and fuser show which",
             )
         })?;
         self.held = Some(opened);
@@ -207,12 +207,12 @@ fn same_device(device: &BlockDevice, promised: &Identity, loops: &[Loop]) -> Res
         return Ok(now);
     }
     let reason = format!(
-        "it is no longer the device that was promised ({} differs): the run began on {}; now it is {}",
+        "it is not the device on which the run began ({} differs): the run began on {}; now it is {}",
         differences.join(", "),
         in_words(promised),
         in_words(&found)
     );
-    Err(StagingError::refused(&now.path, reason, "look with lsblk; a new run may take it"))
+    Err(StagingError::refused(&now.path, reason, "compare with lsblk; a new run can use this device"))
 }
 
 fn find(path: &Path) -> Result<BlockDevice, StagingError> {

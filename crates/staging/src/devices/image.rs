@@ -44,13 +44,15 @@ pub fn room(folder: &Path) -> std::io::Result<u64> {
 /// Refuses a size that does not fit into the folder's free space, or a folder that cannot be written to.
 pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     is_folder(folder)?;
-    let free = room(folder).map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
+    let free = room(folder).map_err(|error| StagingError::file("inspect the scratch folder", folder, error))?;
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
         .map_err(|error| StagingError::file("write to the scratch folder", folder, error))?;
     if let Some(most) = system::process::file_size_limit().filter(|most| *most < bytes) {
         let (bytes, most) = (records::show_bytes(bytes), records::show_bytes(most));
         return Err(StagingError::Other {
-            problem: format!("an image of {bytes} is too large: files of this process may have {most} (RLIMIT_FSIZE)"),
+            problem: format!(
+                "an image of {bytes} is too large: the limit for files of this process is {most} (RLIMIT_FSIZE)"
+            ),
             way_out: "raise the limit with `ulimit -f unlimited`, or name a smaller --image".into(),
             cause: Cause::Lasting,
         });
@@ -99,7 +101,7 @@ pub(crate) fn is_folder(folder: &Path) -> Result<(), StagingError> {
             None => Ok(()),
         },
         Ok(_) => {
-            let way = "name a folder in which images can be made";
+            let way = "name a folder for images";
             Err(StagingError::file(doing, folder, "it is not a folder").with_way(way))
         }
         Err(error) => {
@@ -161,7 +163,7 @@ fn run_making(
         }
         return Ok(image);
     }
-    Err(StagingError::file("attach", &file, "no loop device was named"))
+    Err(StagingError::file("attach", &file, "losetup printed no loop device"))
 }
 
 /// What the last command does.
@@ -207,13 +209,13 @@ fn sector_size(sector: u32) -> u32 {
 fn checked(file: PathBuf, handle: Arc<File>, device: BlockDevice, identity: Identity) -> Result<Image, StagingError> {
     if loops::is_on(&device, identity) != Some(true) {
         let backing = device.backing_file.clone().unwrap_or_default();
-        let reason = format!("it is attached to {}, which is not the image that was made", backing.display());
+        let reason = format!("it is attached to {}, which is not the created image", backing.display());
         return Err(StagingError::failed(&device.name, reason, "", records::Cause::Passing));
     }
     let mut remarks = Vec::new();
     if device.loop_direct != Some(true) {
         remarks.push(format!(
-            "the folder {} does not allow direct I/O, so the host's page cache stands between the image and its disk",
+            "the folder {} does not support direct I/O, so the image goes through the host's page cache",
             file.parent().unwrap_or(Path::new("/")).display()
         ));
     }

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
     let (forgets, reads_ahead) = tried(root).unwrap_or_else(|error| {
-        let untold = Answer::untold(format!("it could not be tried: {error}"));
+        let untold = Answer::untold(format!("the test failed: {error}"));
         (untold.clone(), untold)
     });
     found.put("forgets", forgets);
@@ -34,25 +34,27 @@ fn tried(root: &Path) -> std::io::Result<(Answer, Answer)> {
     std::fs::read(&path)?;
     match served(&file) {
         Ok(true) => {}
-        Ok(false) => return Ok(both("what was read is kept elsewhere than in the page cache")),
-        Err(error) => return Ok(both(&format!("whether a page is in memory cannot be asked for: preadv2: {error}"))),
+        Ok(false) => return Ok(both("this filesystem caches data outside the page cache")),
+        Err(error) => {
+            return Ok(both(&format!("the kernel does not report whether a page is cached: preadv2: {error}")));
+        }
     }
     advise(&file, Advice::DontNeed)?;
-    let how = "POSIX_FADV_DONTNEED for a file of 1 MiB that was written out";
+    let how = "POSIX_FADV_DONTNEED on a written and synced file of 1 MiB";
     if served(&file)? {
-        let kept = Answer::no(format!("{how}: it is there still"));
+        let kept = Answer::no(format!("{how}: still cached"));
         return Ok((kept, Answer::untold("its cache cannot be emptied by advice")));
     }
-    let forgets = Answer::yes(format!("{how}: it is gone"));
+    let forgets = Answer::yes(format!("{how}: no longer cached"));
     advise(&file, Advice::WillNeed)?;
     let began = Instant::now();
     while !served(&file)? && began.elapsed() < PATIENCE {
         std::thread::sleep(LOOK);
     }
-    let how = "POSIX_FADV_WILLNEED for a file of 1 MiB that was not in memory";
+    let how = "POSIX_FADV_WILLNEED on an uncached file of 1 MiB";
     let reads_ahead = match served(&file)? {
-        true => Answer::yes(format!("{how}: it is there")),
-        false => Answer::no(format!("{how}: it is not there after {} s", PATIENCE.as_secs())),
+        true => Answer::yes(format!("{how}: cached")),
+        false => Answer::no(format!("{how}: not cached after {} s", PATIENCE.as_secs())),
     };
     Ok((forgets, reads_ahead))
 }

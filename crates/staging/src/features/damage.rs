@@ -50,7 +50,7 @@ fn data(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     let path = stage.state.seen(&stage.state.root).join("data");
     let content = content();
     std::fs::write(&path, &content).map_err(|error| StagingError::file("write", &path, error))?;
-    let copies = match flipped(stage, DATA, "the file's bytes do not lie on the image as they were written")? {
+    let copies = match flipped(stage, DATA, "the image does not contain the file's bytes as they were written")? {
         Ok(copies) => copies,
         Err(answer) => return Ok(answer),
     };
@@ -58,11 +58,11 @@ fn data(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     match std::fs::read(&path) {
         Err(error) => return Ok(Answer::yes(format!("{copies} flipped; reading the file fails: {error}"))),
         Ok(read) if read == content => {
-            return Ok(Answer::yes(format!("{copies} flipped; the file reads as it was written")));
+            return Ok(Answer::yes(format!("{copies} flipped; the file reads as written")));
         }
         Ok(_) => {}
     }
-    let silent = format!("{copies} flipped; the file reads without an error, and wrong");
+    let silent = format!("{copies} flipped; the file reads without an error, with wrong data");
     if scrub(stage)? {
         return Ok(Answer { text: "only a scrub".into(), ..Answer::yes(format!("{silent}; a scrub finds it")) });
     }
@@ -82,7 +82,7 @@ fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     }
     let path = folder.join(NAME);
     File::create(&path).map_err(|error| StagingError::file("make", &path, error))?;
-    let copies = match flipped(stage, NAME.as_bytes(), "the name does not lie on the image as it was given")? {
+    let copies = match flipped(stage, NAME.as_bytes(), "the image does not contain the name as it was given")? {
         Ok(copies) => copies,
         Err(answer) => return Ok(answer),
     };
@@ -91,9 +91,9 @@ fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
         return Ok(Answer::yes(format!("{copies} of a name flipped; listing the directory fails: {error}")));
     }
     match std::fs::metadata(folder.join(NAME)) {
-        Ok(_) => return Ok(Answer::yes(format!("{copies} of a name flipped; the file is found all the same"))),
+        Ok(_) => return Ok(Answer::yes(format!("{copies} of a name flipped; the file is still found"))),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Ok(Answer::yes(format!("{copies} of a name flipped; looking it up fails: {error}")));
+            return Ok(Answer::yes(format!("{copies} of a name flipped; the lookup fails: {error}")));
         }
         Err(_) => {}
     }
@@ -145,7 +145,7 @@ fn flipped(
     }
     Ok(match stage.put_back() {
         Ok(_) => Ok(if places.len() == 1 { "1 copy".into() } else { format!("{} copies", places.len()) }),
-        Err(error) => Err(Answer::yes(format!("it cannot be mounted any more: {error}"))),
+        Err(error) => Err(Answer::yes(format!("it can no longer be mounted: {error}"))),
     })
 }
 

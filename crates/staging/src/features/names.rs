@@ -31,7 +31,7 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
     let bytes = largest(0, NAME_CAP, |length| takes(&folder, &"n".repeat(length as usize)));
     found.put("name_bytes", Answer::amount(bytes, bytes.to_string(), "creating files with longer and longer names"));
     let letters = largest(0, NAME_CAP / 2, |length| takes(&folder, &"\u{e9}".repeat(length as usize)));
-    let how = format!("the same with the letter \u{e9}: {} bytes", letters * 2);
+    let how = format!("with the letter \u{e9}: {} bytes", letters * 2);
     found.put("name_letters", Answer::amount(letters, letters.to_string(), how));
     found.put("links", links(&folder));
     found.put("directory_files", files(&folder));
@@ -63,7 +63,7 @@ fn as_many(from: u64, most: u64, mut make: impl FnMut(u64) -> Result<(), Errno>)
 
 fn links(folder: &OwnedFd) -> Answer {
     if make(folder, "linked").is_err() {
-        return Answer::untold("no file could be made");
+        return Answer::untold("no file could be created");
     }
     let (count, refused) = as_many(1, LINK_CAP, |number| {
         rustix::fs::linkat(folder, "linked", folder, format!("link-{number}"), AtFlags::empty())
@@ -76,7 +76,7 @@ fn links(folder: &OwnedFd) -> Answer {
 
 fn files(folder: &OwnedFd) -> Answer {
     if rustix::fs::mkdirat(folder, "many", Mode::RWXU).is_err() {
-        return Answer::untold("no folder could be made");
+        return Answer::untold("no folder could be created");
     }
     let Ok(many) = rustix::fs::openat(folder, "many", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
         return Answer::untold("the folder cannot be opened");
@@ -87,11 +87,7 @@ fn files(folder: &OwnedFd) -> Answer {
 
 fn told(count: u64, refused: Option<Errno>, what: &str) -> Answer {
     match refused {
-        Some(error) => Answer::amount(count, count.to_string(), format!("{what}; the next one: {error}")),
-        None => Answer::amount(
-            count,
-            format!("{count} and more"),
-            format!("{what}, as many as were tried; none was refused"),
-        ),
+        Some(error) => Answer::amount(count, count.to_string(), format!("{what}; the next one fails: {error}")),
+        None => Answer::amount(count, format!("{count} and more"), format!("{what}; all that were tried succeeded")),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
 
 /// An error on the way is no answer.
 fn told(tried: std::io::Result<Answer>) -> Answer {
-    tried.unwrap_or_else(|error| Answer::untold(format!("it could not be tried: {error}")))
+    tried.unwrap_or_else(|error| Answer::untold(format!("the test failed: {error}")))
 }
 
 fn fresh(root: &Path, name: &str) -> std::io::Result<File> {
@@ -125,7 +125,7 @@ fn preallocate(root: &Path) -> std::io::Result<Answer> {
         return Ok(Answer::no(format!("fallocate: {error}")));
     }
     let blocks = once(|| taken(&file), |taken| taken >= SOME)?;
-    let how = format!("4 MiB asked for without writing take {}", show_bytes(blocks));
+    let how = format!("4 MiB allocated without writing take {}", show_bytes(blocks));
     Ok(if blocks >= SOME { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -134,7 +134,7 @@ fn truncate(root: &Path) -> std::io::Result<Answer> {
     let before = once(|| taken(&file), |taken| taken >= SOME / 4 * 3)?;
     rustix::fs::ftruncate(&file, SOME / 4)?;
     let after = once(|| taken(&file), |taken| taken <= SOME / 2)?;
-    let how = format!("4 MiB cut to 1 MiB: {} before, {} after", show_bytes(before), show_bytes(after));
+    let how = format!("4 MiB truncated to 1 MiB: {} before, {} after", show_bytes(before), show_bytes(after));
     Ok(if after + SOME / 2 <= before { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -152,7 +152,7 @@ fn reflink(root: &Path) -> std::io::Result<Answer> {
     to.read_exact_at(&mut clone, 0)?;
     let apart = clone == [7; 4096] && source != clone;
     let how = "FICLONE of a file of 4 MiB, the clone written to and synced";
-    Ok(if apart { Answer::yes(how) } else { Answer::no(format!("{how}: its source is changed, too")) })
+    Ok(if apart { Answer::yes(how) } else { Answer::no(format!("{how}: this changes its source, too")) })
 }
 
 /// A clone of which a block is written and synced: nothing of it waits in memory then, and what is read once its pages are gone is what was written.
@@ -172,7 +172,7 @@ fn clone_fsync(root: &Path) -> std::io::Result<Answer> {
     let mut read = [0; 4096];
     to.read_exact_at(&mut read, SOME / 2)?;
     let how = format!("fsync of a clone of 4 MiB of which 4 KiB were written took {took:.1} ms");
-    Ok(if read == [9; 4096] { Answer::yes(how) } else { Answer::no(format!("{how}; something else is read then")) })
+    Ok(if read == [9; 4096] { Answer::yes(how) } else { Answer::no(format!("{how}; reading then returns other data")) })
 }
 
 /// copy_file_range, and whether the copy has blocks of its own.
@@ -203,7 +203,7 @@ fn copy_range(root: &Path) -> std::io::Result<Answer> {
     let blind = if is_counted || gone >= SOME / 2 {
         ""
     } else {
-        ", as writing 4 MiB did: its free space does not tell whether blocks are shared"
+        ", as writing 4 MiB does: its free space does not show whether blocks are shared"
     };
     let how = format!("copy_file_range of 4 MiB took {}{blind}", show_bytes(gone));
     Ok(Answer { text: text.into(), ..Answer::yes(how) })
@@ -303,7 +303,7 @@ fn acl(root: &Path) -> Answer {
         value.extend_from_slice(&id.to_le_bytes());
     }
     let set = rustix::fs::setxattr(&path, "system.posix_acl_access", &value, XattrFlags::empty());
-    Answer::of(set, "a POSIX ACL with a right for one more user")
+    Answer::of(set, "a POSIX ACL with an entry for another user")
 }
 
 fn direct(root: &Path) -> Answer {

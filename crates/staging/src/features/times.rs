@@ -48,7 +48,7 @@ fn takes(path: &Path, seconds: i64, nanoseconds: i64) -> bool {
 
 /// Reads them again.
 pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
-    let when = if mounted_again { "read after mounting again" } else { "read from memory: nothing was mounted again" };
+    let when = if mounted_again { "read after a remount" } else { "read from memory, without a remount" };
     let of = |name: &str| {
         let facts = std::fs::metadata(root.join(name)).ok()?;
         Some((facts.mtime(), facts.mtime_nsec()))
@@ -56,13 +56,16 @@ pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
     let range = match (of("time-past"), of("time-future")) {
         (Some((past, _)), Some((future, _))) if past < 0 && future > i64::from(i32::MAX) - 1 => {
             let text = format!("{} to {}", year(past), year(future));
-            Answer::words(text, format!("set as far as it goes, {when}: {past} s to {future} s from 1970"))
+            Answer::words(text, format!("the extremes that can be set, {when}: {past} s to {future} s from 1970"))
         }
         (Some((past, _)), Some((future, _))) => {
             // Wrapped around, or cut to nothing: what was kept is not what was cut to.
-            Answer::words("not kept", format!("set as far as it goes, {when}: {past} s and {future} s from 1970"))
+            Answer::words(
+                "not kept",
+                format!("the extremes that can be set, {when}: {past} s and {future} s from 1970"),
+            )
         }
-        _ => Answer::untold("the files are not there any more"),
+        _ => Answer::untold("the files are missing"),
     };
     found.put("time_range", range);
     found.put(
@@ -72,7 +75,7 @@ pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
 }
 
 fn step((seconds, nanoseconds): (i64, i64), when: &str) -> Answer {
-    let how = format!("{}.{:09} s was set, {when}: {seconds}.{nanoseconds:09} s", EXACT.0, EXACT.1);
+    let how = format!("{}.{:09} s set, {when}: {seconds}.{nanoseconds:09} s", EXACT.0, EXACT.1);
     if seconds != EXACT.0 && nanoseconds == 0 && (EXACT.0 - seconds).abs() == 1 {
         return Answer::words("2 s", how);
     }

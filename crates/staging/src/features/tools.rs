@@ -36,7 +36,7 @@ type Try<'a> = &'a dyn Fn(&mut Stage<'_>, &Options) -> Result<Answer, StagingErr
 /// The feature with its options; without any it is not there.
 fn optional(target: &mut Target, filesystem: &Filesystem, options: Option<&Options>, try_it: Try) -> Answer {
     let Some(options) = options else {
-        return Answer::no("no option or tool of its own brings it");
+        return Answer::no("it has no option or tool for this");
     };
     let contender = Contender {
         label: filesystem.name.clone(),
@@ -98,7 +98,7 @@ fn casefold(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, StagingE
         run(stage, &options.command, &More { folder: Some(&folder), ..More::default() })?;
     }
     std::fs::write(seen.join("Name"), "x").map_err(|error| StagingError::file("write into", &seen, error))?;
-    let how = format!("by {}: a file Name, asked for as nAME", by(options));
+    let how = format!("by {}: a file Name, opened as nAME", by(options));
     Ok(if seen.join("nAME").exists() { Answer::yes(how) } else { Answer::no(how) })
 }
 
@@ -118,7 +118,7 @@ pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mu
     let plain = Contender::plain(&filesystem.name);
     let tools = &filesystem.features;
     let facts = filesystem.snapshots.as_ref();
-    let none = || Answer::no("none of its own tools does it");
+    let none = || Answer::no("it has no tool for this");
     let mut put = |key, answer: Option<Answer>| found.put(key, answer.unwrap_or_else(none));
     let mut fresh =
         |try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>| on_fresh(target, &plain, try_it);
@@ -165,12 +165,12 @@ fn deleted_again(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer,
     let (file, _) = changed_after(stage, facts)?;
     let how = by_commands(stage, &facts.delete)?;
     if by_commands(stage, &facts.delete).is_ok() {
-        return Ok(Answer::no(format!("{how}: it can be deleted once more, so that it was not gone")));
+        return Ok(Answer::no(format!("{how}: it can be deleted twice, so the first deletion had no effect")));
     }
     let now = std::fs::read_to_string(&file).map_err(|error| StagingError::file("read", &file, error))?;
     Ok(match now == "after" {
-        true => Answer::yes(format!("{how}; the file that it was of stays")),
-        false => Answer::no(format!("{how}: the file that it was of is changed by it")),
+        true => Answer::yes(format!("{how}; the file itself stays unchanged")),
+        false => Answer::no(format!("{how}: this changes the file itself")),
     })
 }
 
@@ -179,10 +179,10 @@ fn snapshot(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, Stag
     by_commands(stage, &facts.show)?;
     let seen = facts.seen.replace("{snapshot}", SNAPSHOT);
     let kept = stage.state.seen(&stage.state.places.mountpoint.join(seen)).join("changed");
-    let how = format!("{how}: a file that was changed afterwards");
+    let how = format!("{how}: a file that changed afterwards");
     Ok(match std::fs::read_to_string(&kept) {
-        Ok(text) if text == "before" => Answer::yes(format!("{how} is as it was")),
-        Ok(_) => Answer::no(format!("{how} is changed there, too")),
+        Ok(text) if text == "before" => Answer::yes(format!("{how} has its old content there")),
+        Ok(_) => Answer::no(format!("{how} has its new content there, too")),
         Err(error) => Answer::no(format!("{how} cannot be read there: {error}")),
     })
 }
@@ -191,9 +191,9 @@ fn rolled_back(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, S
     let (file, _) = changed_after(stage, facts)?;
     let how = by_commands(stage, &facts.rollback)?;
     Ok(match std::fs::read_to_string(&file) {
-        Ok(text) if text == "before" => Answer::yes(format!("{how}: a file that was changed is as it was")),
-        Ok(_) => Answer::no(format!("{how}: a file that was changed stays so")),
-        Err(error) => Answer::no(format!("{how}: a file that was changed cannot be read: {error}")),
+        Ok(text) if text == "before" => Answer::yes(format!("{how}: a changed file has its old content")),
+        Ok(_) => Answer::no(format!("{how}: a changed file keeps its new content")),
+        Err(error) => Answer::no(format!("{how}: a changed file cannot be read: {error}")),
     })
 }
 
@@ -233,10 +233,10 @@ fn grow(stage: &mut Stage<'_>, resize: &Resize) -> Result<Answer, StagingError> 
     else {
         return Ok(Answer::untold("only tried on images"));
     };
-    let bytes = std::fs::metadata(&file).map_err(|error| StagingError::file("look at", &file, error))?.len() / 4 * 5;
+    let bytes = std::fs::metadata(&file).map_err(|error| StagingError::file("inspect", &file, error))?.len() / 4 * 5;
     let doing = |what: &str| StagingError::command(format!("{what} {}", file.display()));
     let longer = Command::new(["truncate", "--size", &bytes.to_string(), &file.display().to_string()]);
-    longer.run(&stage.target.journal).map_err(doing("making longer"))?;
+    longer.run(&stage.target.journal).map_err(doing("extending"))?;
     let again = Command::new(["losetup", "--set-capacity", &device.display().to_string()]);
     again.run(&stage.target.journal).map_err(doing("showing the new size of"))?;
     resized(stage, resize, bytes >> 20, true)

@@ -23,7 +23,7 @@ const ROOM: &str = "size=256m,mode=700";
 /// Tries larger and larger ones until one is refused.
 pub(super) fn largest(target: &mut Target, filesystem: &Filesystem) -> Answer {
     if filesystem.features.volume.is_empty() {
-        return Answer::untold("its file does not say how a size is tried");
+        return Answer::untold("its description has no command to test a size");
     }
     let folder = target.mark.folder();
     let point = folder.join("mnt");
@@ -55,7 +55,7 @@ fn try_sizes(target: &Target, filesystem: &Filesystem, file: &Path) -> Answer {
         let made = std::fs::File::create(file).and_then(|file| file.set_len(bytes));
         let refused = match made {
             Ok(()) => accepts(target, filesystem, file).err(),
-            Err(error) => Some(format!("no file of that size can be made: {error}")),
+            Err(error) => Some(format!("no file of that size can be created: {error}")),
         };
         let _ = std::fs::remove_file(file);
         match refused {
@@ -67,7 +67,7 @@ fn try_sizes(target: &Target, filesystem: &Filesystem, file: &Path) -> Answer {
     Answer::amount(
         most,
         format!("{} and more", size_words(most)),
-        "sparse files of larger and larger powers of two; none was refused",
+        "sparse files of increasing powers of two; mkfs accepts all",
     )
 }
 

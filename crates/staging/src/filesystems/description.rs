@@ -40,7 +40,7 @@ pub struct Filesystem {
     pub tools: Vec<ToolNeed>,
     /// How it is made.
     pub make: Make,
-    /// Devices of its own that options may name, beside the one that it is made on.
+    /// Its own devices that options may name, in addition to the formatted one.
     #[serde(default)]
     pub devices: Vec<DeviceRule>,
     /// How it is mounted and unmounted.
@@ -100,13 +100,13 @@ pub struct Filesystem {
     pub only_described: bool,
 }
 
-/// What a filesystem needs in a guest, beside its tools.
+/// What a filesystem needs in a guest, in addition to its tools.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestFacts {
     /// Kernel that has it, for machines whose own has not: `debian:6.1`.
     pub kernel: Option<String>,
-    /// Modules that it asks for, beside its own.
+    /// Modules that it needs, in addition to its own.
     pub modules: Vec<String>,
     /// Programs that its tools call.
     pub programs: Vec<String>,
@@ -132,7 +132,7 @@ pub struct ToolNeed {
     pub program: String,
     /// Debian package that has it.
     pub package: String,
-    /// Command that tells its version.
+    /// Command that prints its version.
     pub version: Vec<String>,
     /// What its version begins with, where another program has the same name; empty where none has.
     #[serde(default)]
@@ -216,7 +216,7 @@ pub struct Mounting {
     /// Options that are given unless the contender gives the same key.
     #[serde(default)]
     pub defaults: Vec<String>,
-    /// Keys of the options that it knows beside those of the mount layer; an axis of another one passes it by. Empty: not listed.
+    /// Keys of its own options, without those of the mount layer; an axis of another option does not apply to it. Empty: not listed.
     #[serde(default)]
     pub options: Vec<String>,
     /// Files that show options which mountinfo hides, one a line.
@@ -262,7 +262,7 @@ fn zero() -> Vec<i32> {
 pub struct FreeSpaceFacts {
     /// The command.
     pub command: Vec<String>,
-    /// What stands before the number of free extents in its answer.
+    /// Text before the number of free extents in its output.
     pub extents: String,
 }
 
@@ -278,7 +278,7 @@ pub struct ReadBack {
     pub by: String,
     /// How.
     pub form: Form,
-    /// What stands before the value, for [`Form::Line`].
+    /// Text before the value, for [`Form::Line`].
     #[serde(default)]
     pub line: String,
     /// Stands behind the value there: a unit.
@@ -293,7 +293,7 @@ pub struct ReadBack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// `key=value` stands somewhere as a word.
+    /// `key=value` appears as a word anywhere.
     Pair,
     /// The value follows [`ReadBack::line`]; several to try are separated by `|`.
     Line,
@@ -301,11 +301,11 @@ pub enum Form {
     Word,
     /// A line begins with the key and goes on with the value, or with the pool's name before both.
     Property,
-    /// Each item is a feature that stands on [`ReadBack::line`] (anywhere, where that is empty), or with `^` before it does not.
+    /// Each item is a feature that appears on [`ReadBack::line`] (anywhere, if that is empty), or with `^` before it does not.
     Features,
     /// As [`Form::Line`], and the value is a device, shown by its path or by its number in hexadecimal digits.
     Device,
-    /// Cannot be read back; the reason stands in [`ReadBack::line`].
+    /// Cannot be read back; [`ReadBack::line`] gives the reason.
     Hidden,
 }
 
@@ -405,7 +405,7 @@ impl Filesystem {
         for back in &read.readback {
             if back.form != Form::Hidden && !read.inspect.contains_key(&back.by) {
                 let problem =
-                    format!("readback of {} refers to inspect \"{}\", which is not there", back.flag, back.by);
+                    format!("readback of {} refers to inspect \"{}\", which does not exist", back.flag, back.by);
                 return Err(wrong(problem));
             }
         }
@@ -426,7 +426,7 @@ impl Filesystem {
             .or_else(|| read.shared.as_ref()?.unknown_place())
         {
             return Err(wrong(format!(
-                "{{{place}}} stands in a command; known are {}",
+                "a command contains the unknown {{{place}}}; known: {}",
                 PLACES.map(|(name, _)| name).join(", ")
             )));
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeatureTools {
-    /// Makes it on a device of any size, best without writing: tells the largest volume.
+    /// Formats a device of any size, preferably without writing: shows the largest volume.
     pub volume: Vec<String>,
     /// Options that bring quotas, and a command that shows that they work.
     pub quota: Option<Options>,

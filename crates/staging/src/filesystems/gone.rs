@@ -45,9 +45,9 @@ impl Gone {
             instead => format!("write {} instead of {option}", instead.join(",")),
         };
         let near: Vec<String> = self.settings().map(|setting| format!("--axis {setting}")).collect();
-        let near = if near.is_empty() { String::new() } else { format!("; {} comes nearest", near.join(" ")) };
+        let near = if near.is_empty() { String::new() } else { format!("; the nearest is {}", near.join(" ")) };
         let why = match &self.since {
-            Some(since) => format!(", which left {title} in Linux {since}: {}", self.because),
+            Some(since) => format!(", which {title} dropped in Linux {since}: {}", self.because),
             None => format!(": {}", self.because),
         };
         format!("{what}{why}{near}")
@@ -62,7 +62,7 @@ impl Gone {
             with => format!("with {} instead of {option}", with.join(" and ")),
         };
         let lost = self.lost.as_ref().map_or_else(String::new, |lost| format!("; {lost}"));
-        let left = self.since.as_ref().map(|since| format!("{} left {title} in Linux {since}: ", key(option)));
+        let left = self.since.as_ref().map(|since| format!("{title} dropped {} in Linux {since}: ", key(option)));
         Difference { what, why: format!("{}{}{lost}", left.unwrap_or_default(), self.because) }
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let said = near.nearest.expect("it is said");
         assert_eq!(said.of, "old-set");
         assert_eq!(said.in_short(), "old-set with device.flushes=off instead of nobarrier");
-        assert!(said.differs[0].why.starts_with("nobarrier left XFS in Linux 4.19: "), "{said:?}");
+        assert!(said.differs[0].why.starts_with("XFS dropped nobarrier in Linux 4.19: "), "{said:?}");
     }
 
     #[test]
@@ -175,12 +175,12 @@ mod tests {
             gone(&filesystem, option).expect("it is gone").way(option, &filesystem.title)
         };
         let way = rule("xfs", "nobarrier");
-        assert!(way.starts_with("remove nobarrier, which left XFS in Linux 4.19: "), "{way}");
+        assert!(way.starts_with("remove nobarrier, which XFS dropped in Linux 4.19: "), "{way}");
         assert!(way.contains("--axis device.flushes=off"), "{way}");
         assert!(
             rule("btrfs", "recovery")
-                .starts_with("write rescue=usebackuproot instead of recovery, which left btrfs in Linux 6.8: ")
+                .starts_with("write rescue=usebackuproot instead of recovery, which btrfs dropped in Linux 6.8: ")
         );
-        assert!(rule("xfs", "ihashsize=9").starts_with("remove ihashsize=9, which left XFS in Linux 4.0: "));
+        assert!(rule("xfs", "ihashsize=9").starts_with("remove ihashsize=9, which XFS dropped in Linux 4.0: "));
     }
 }

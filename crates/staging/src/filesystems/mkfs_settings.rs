@@ -16,7 +16,7 @@ pub struct NamedSetting {
     pub flag: String,
     /// Key of the item within the flag's list; absent where the flag has one value.
     pub key: Option<String>,
-    /// Word that stands in the flag's list when the setting is on, and with `^` before it when it is off.
+    /// Word in the flag's list when the setting is on, and with `^` before it when it is off.
     pub feature: Option<String>,
     /// On or off, written `1` or `0`.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct NamedSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` stands for any but off.
+    /// Values by axis: `{ "mkfs.crc" = "off", "mkfs.rmapbt" = "on" }`; `*` means any value but off.
     pub when: BTreeMap<String, String>,
     /// Why.
     pub because: String,
@@ -93,7 +93,7 @@ impl NamedSetting {
     /// What is wrong with it in its file.
     pub(crate) fn problem(&self, name: &str, filesystem: &Filesystem) -> Option<String> {
         if !self.flag.starts_with('-') {
-            return Some(format!("the flag of {name} is \"{}\", which begins with no dash", self.flag));
+            return Some(format!("the flag of {name} is \"{}\", which has no dash", self.flag));
         }
         let reads_back = |rule: &&crate::filesystems::description::ReadBack| {
             let keyed = rule.key.is_none() || rule.key == self.key;
@@ -102,7 +102,10 @@ impl NamedSetting {
         };
         match filesystem.readback.iter().find(reads_back) {
             Some(_) => None,
-            None => Some(format!("no readback rule shows whether {} took (form = \"hidden\" says why not)", self.flag)),
+            None => Some(format!(
+                "no readback rule shows whether {} took effect (form = \"hidden\" gives the reason)",
+                self.flag
+            )),
         }
     }
 }
@@ -140,7 +143,7 @@ pub(crate) fn problem(filesystem: &Filesystem, settings: &BTreeMap<String, Strin
         let Some(setting) = filesystem.settings.get(name) else {
             let known: Vec<&str> = filesystem.settings.keys().map(String::as_str).collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            return Some(format!("{} has no mkfs setting \"{name}\"; it knows {known}", filesystem.name));
+            return Some(format!("{} has no mkfs setting \"{name}\"; known: {known}", filesystem.name));
         };
         let takes = match setting.is_switch() {
             true => is_on(value).is_some(),

@@ -91,7 +91,7 @@ pub(crate) fn given(filesystem: &Filesystem, words: &[String]) -> Result<Vec<Giv
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         if !word.starts_with('-') || word == "-" || word == "--" {
-            let text = format!("`{word}` stands alone among the mkfs options, where it may name a device or a file");
+            let text = format!("`{word}` has no flag before it in the mkfs options, so it may name a device or a file");
             return Err(text);
         }
         let long = word.starts_with("--");
@@ -115,7 +115,7 @@ pub(crate) fn given(filesystem: &Filesystem, words: &[String]) -> Result<Vec<Giv
         } else {
             let known: Vec<&str> = valued.iter().chain(&switches).map(String::as_str).collect();
             return Err(format!(
-                "the mkfs option {flag} is not among those that are known to name no device or file: {}",
+                "the mkfs option {flag} is not one of those known to name no device or file: {}",
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             ));
         };
@@ -144,7 +144,7 @@ fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
 /// An option that is refused.
 pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<Vec<OwnDevice>, StagingError> {
     let told = |problem: String| {
-        let way = "options of mkfs and mount name no device and no file, but those that the filesystem's file declares \
+        let way = "options of mkfs and mount must not name devices or files, except those that the filesystem's file declares \
                    under [[devices]]";
         StagingError::contender(&contender.label, problem, way)
     };
@@ -154,7 +154,7 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
         for item in one.value.split(',') {
             if let Some(own) = own_device(filesystem, &one.flag, item).map_err(told)? {
                 if found.iter().any(|known| known.rule.role == own.rule.role) {
-                    return Err(told(format!("two devices are named as its {}", own.rule.role)));
+                    return Err(told(format!("the options name two devices as its {}", own.rule.role)));
                 }
                 found.push(own);
             } else {
@@ -168,8 +168,7 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
     let elsewhere = contender.kernel.as_ref().is_some_and(|kernel| kernel != "host");
     match found.first() {
         Some(own) if elsewhere => {
-            let problem =
-                format!("its {} is a device of its own, which a virtual machine is not handed", own.rule.role);
+            let problem = format!("its {} is on its own device, which a virtual machine does not get", own.rule.role);
             Err(StagingError::contender(&contender.label, problem, "leave the kernel out, or the device"))
         }
         _ => Ok(found),
@@ -190,7 +189,7 @@ fn own_device(filesystem: &Filesystem, flag: &str, item: &str) -> Result<Option<
         return Ok(None);
     };
     if !value.starts_with('/') || value.contains("..") {
-        return Err(format!("the mkfs option {flag} {item}: name the device by its whole path, such as /dev/sdc1"));
+        return Err(format!("the mkfs option {flag} {item}: give the device's absolute path, such as /dev/sdc1"));
     }
     Ok(Some(OwnDevice { rule: rule.clone(), path: value.into() }))
 }
@@ -199,7 +198,7 @@ fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), Stri
     let (key, value) = item.split_once('=').unwrap_or((item, item));
     let option = format!("the mkfs option {flag} {item}");
     if is_naming(key) {
-        return Err(format!("{option} names a device or a file, or a place in one ({key})"));
+        return Err(format!("{option} names a device, a file or an offset in one ({key})"));
     }
     // A name with a slash in it is no option that any mkfs knows.
     if item.contains('=') {
@@ -219,15 +218,15 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
         // It is given by itself, and may be said once more.
         return match Path::new(value) == own.path {
             true => Ok(()),
-            false => Err(format!("{said} names another device than mkfs gets, which is {}", own.path.display())),
+            false => Err(format!("{said} names a different device from that of mkfs, which is {}", own.path.display())),
         };
     }
     let lower = key.to_ascii_lowercase();
     if ORDERS.iter().any(|order| lower.starts_with(order)) {
-        return Err(format!("{said} is an order to another program than the filesystem"));
+        return Err(format!("{said} is an option for a program other than the filesystem"));
     }
     if is_naming(key) {
-        return Err(format!("{said} names a device, a file or a place, or makes mount do something else"));
+        return Err(format!("{said} names a device, a file or an offset, or makes mount do something else"));
     }
     let general: Vec<&str> = readback::general_options().collect();
     let facts = &filesystem.mount;
@@ -239,7 +238,7 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
     };
     let word = |letter: char| letter.is_ascii_alphanumeric() || "_-.:@^+".contains(letter);
     if key.is_empty() || !key.chars().all(word) {
-        return Err(format!("{said} is no option of a filesystem"));
+        return Err(format!("{said} is not an option of a filesystem"));
     }
     match value {
         // What is listed takes words and numbers, which are no files whatever lies in this folder.
@@ -269,7 +268,7 @@ fn plain(option: &str, value: &str) -> Result<(), String> {
     plain_word(option, value)?;
     let is_number = value.starts_with(|letter: char| letter.is_ascii_digit());
     if !is_number && Path::new(value).exists() {
-        return Err(format!("{option}: a file is called {value} here; run it from another folder"));
+        return Err(format!("{option}: the current folder has a file {value}; run bakeoff from another folder"));
     }
     Ok(())
 }
@@ -279,7 +278,7 @@ fn plain_word(option: &str, value: &str) -> Result<(), String> {
     let by_tag = ["UUID=", "LABEL=", "PARTUUID=", "PARTLABEL=", "ID="].iter().any(|tag| upper.starts_with(tag));
     let odd = |letter: char| letter.is_control() || "\"'\\".contains(letter);
     if value.contains('/') || value.starts_with('.') || by_tag || value.chars().any(odd) {
-        return Err(format!("{option} names a path, or may"));
+        return Err(format!("{option} names a path, or may name one"));
     }
     Ok(())
 }

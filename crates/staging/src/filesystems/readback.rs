@@ -80,7 +80,7 @@ pub(crate) fn mount_options(
             }
             let all = words(shown);
             match held_in_silence(filesystem, option, &all) {
-                Some(true) => Ok(told("holds in silence: nothing against it is shown".into(), "mountinfo")),
+                Some(true) => Ok(told("default: the kernel shows nothing that contradicts it".into(), "mountinfo")),
                 _ => Err(not_in_force(option, &all)),
             }
         })
@@ -100,8 +100,8 @@ fn not_in_force(option: &str, shown: &[String]) -> String {
     let key = key_of(option);
     let instead = shown.iter().find(|one| key_of(one) == key || **one == format!("no{key}"));
     match instead {
-        Some(instead) => format!("mount option {option} did not take: the kernel shows {instead}"),
-        None => format!("mount option {option} did not take: the kernel shows {}", shown.join(",")),
+        Some(instead) => format!("mount option {option} did not take effect: the kernel shows {instead}"),
+        None => format!("mount option {option} did not take effect: the kernel shows {}", shown.join(",")),
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn mkfs_options(
             let (key, value) = item.split_once('=').map_or((None, item), |(key, value)| (Some(key), value));
             let exact = rules.iter().find(|rule| rule.key.is_some() && rule.key.as_deref() == key.or(Some(item)));
             let Some(rule) = exact.or_else(|| rules.iter().find(|rule| rule.key.is_none())) else {
-                let by = format!("{} does not say how", filesystem.name);
+                let by = format!("{} does not show how", filesystem.name);
                 found.push(OptionFound { asked: format!("mkfs {} {item}", one.flag), found: None, by });
                 continue;
             };
@@ -237,7 +237,7 @@ fn check_item(
             let found = found.trim_end_matches([',', ';']);
             Ok(told(Some(named(found)), rule.by.clone()))
         }
-        Some(found) => Err(format!("mkfs option {flag} {item} did not take: {} shows {found}", rule.by)),
+        Some(found) => Err(format!("mkfs option {flag} {item} did not take effect: {} shows {found}", rule.by)),
         None => Ok(told(None, format!("{} does not show it", rule.by))),
     }
 }
@@ -315,9 +315,9 @@ fn check_features(
         let there = line.split_whitespace().any(|word| word == feature);
         if there != on {
             let asked = if on { "" } else { "^" };
-            let state = if there { "is there" } else { "is not there" };
+            let state = if there { "is set" } else { "is not set" };
             return Err(format!(
-                "mkfs option {} {asked}{feature} did not take: {} shows that it {state}",
+                "mkfs option {} {asked}{feature} did not take effect: {} shows that it {state}",
                 one.flag, rule.by
             ));
         }

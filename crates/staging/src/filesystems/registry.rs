@@ -52,7 +52,7 @@ impl Registry {
         let file = path.display().to_string();
         let name = name_of(path).ok_or_else(|| StagingError::Description {
             file: file.clone(),
-            problem: "a filesystem's file is called NAME.toml".into(),
+            problem: "the file name must be NAME.toml".into(),
         })?;
         let read = Filesystem::parse(&name, &file, text)?;
         self.add(Filesystem { file: Some(path.to_owned()), only_described: true, ..read });

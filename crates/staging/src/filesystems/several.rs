@@ -17,7 +17,7 @@ pub struct SeveralFacts {
     /// Mounts it, in the place of `mount.command`; empty: that one does.
     #[serde(default)]
     pub mount: Vec<String>,
-    /// Mounts it while one device is gone; empty: as ever.
+    /// Mounts it while one device is missing; empty: the usual mount.
     #[serde(default)]
     pub mount_degraded: Vec<String>,
     /// Checks it, in the place of `check.command`; empty: that one does.
@@ -25,7 +25,7 @@ pub struct SeveralFacts {
     pub check: Vec<String>,
     /// Run one after the other, until each block is on two devices again. The last may only return then.
     pub rebuild: Vec<Vec<String>>,
-    /// Fails unless all devices are in their places; run after mounting. Empty: nothing tells.
+    /// Fails unless all devices are in their places; run after mounting. Empty: no check.
     #[serde(default)]
     pub whole: Vec<String>,
 }

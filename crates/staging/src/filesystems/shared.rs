@@ -29,15 +29,15 @@ impl SharedFacts {
     /// What is wrong with the numbers; None where nothing is.
     pub(crate) fn problem(&self) -> Option<String> {
         let wrong = !(1..=MOST_SERVERS).contains(&self.servers);
-        wrong.then(|| format!("shared.servers is {}; it can be 1 to {MOST_SERVERS}", self.servers))
+        wrong.then(|| format!("shared.servers is {}; the range is 1 to {MOST_SERVERS}", self.servers))
     }
 
     /// What stands beside every figure of it.
     pub(crate) fn remark(&self) -> String {
         let servers = if self.servers == 1 { "1 server".into() } else { format!("{} servers", self.servers) };
         format!(
-            "{servers} and the client on this one machine, {}; the network is between network namespaces: no wire, no latency of one, \
-             and all share its CPUs and its disk",
+            "{servers} and the client run on this machine, {}; network namespaces connect them: without a wire and its latency, \
+             and all share the CPUs and the disk",
             self.layout
         )
     }

@@ -141,7 +141,7 @@ fn need(filesystem: &Filesystem, words: &[String], files: FilesToHold) -> Device
     let with_margin = (found.for_inodes as f64 * MARGIN) as u64;
     if with_margin > found.bytes {
         found.bytes = with_margin;
-        found.because = format!("makes one inode for each {}", records::show_bytes(per_inode));
+        found.because = format!("has one inode for each {}", records::show_bytes(per_inode));
     }
     found
 }

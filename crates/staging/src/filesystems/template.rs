@@ -123,17 +123,17 @@ fn has_key<'a>(given: impl IntoIterator<Item = &'a str>, item: &str) -> bool {
 /// What can stand in braces in a command, and what it becomes.
 pub const PLACES: [(&str, &str); 12] = [
     ("device", "the device's node"),
-    ("devices", "words that tell a check where the contender's own devices are"),
-    ("members", "the nodes of all devices of the volume that are there, each a word, where it lies on several"),
+    ("devices", "options that give a check the contender's own devices"),
+    ("members", "the nodes of all present devices of a volume on several devices, each a word"),
     ("joined", "the same in one word, with colons"),
     ("name", "the device's name in sysfs and /proc"),
     ("options", "the options, each a word"),
     ("list", "the options in one word, with commas"),
-    ("mountpoint", "the folder on which it is mounted"),
-    ("label", "volume label or pool name, at most 12 letters; carries the run's mark"),
-    ("nodes", "a folder that holds a link to the device's node and nothing else"),
-    ("servers", "an empty folder for what the servers of a shared filesystem need"),
-    ("pid", "the process that serves the filesystem, where there is one"),
+    ("mountpoint", "the mount point"),
+    ("label", "volume label or pool name, at most 12 letters; contains the run's id"),
+    ("nodes", "a folder with only a link to the device's node"),
+    ("servers", "an empty folder for the servers of a shared filesystem"),
+    ("pid", "the process that serves the filesystem, if there is one"),
 ];
 
 /// A word in braces that is no place; `${...}` is the shell's own.

@@ -41,7 +41,7 @@ pub fn boot() -> Result<(), StagingError> {
     let started_so =
         std::fs::read_to_string("/proc/cmdline").is_ok_and(|line| line.contains(&format!("rdinit={PROGRAM}")));
     if !(second && started_so) {
-        let text = "`bakeoff guest` is the first process of a virtual machine that bakeoff starts, and nothing else";
+        let text = "`bakeoff guest` runs only as the first process of a virtual machine that bakeoff starts";
         return Err(StagingError::guest(text));
     }
     begin()
@@ -69,7 +69,7 @@ fn first() -> Result<(), StagingError> {
     // What the console still has to say.
     std::thread::sleep(Duration::from_millis(50));
     let off = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
-    Err(StagingError::guest(format!("switching off answered {off:?}")))
+    Err(StagingError::guest(format!("power-off answered {off:?}")))
 }
 
 /// Where the C library has named semaphores and shared memory.
@@ -121,7 +121,7 @@ fn begin() -> Result<(), StagingError> {
 fn wake(waking: &Waking) -> Result<(), StagingError> {
     let failed = |what: &str, error: std::io::Error| StagingError::guest(format!("{what} answered {error}"));
     system::copied::set_clock(waking.since_epoch).map_err(|error| failed("setting its clock", error))?;
-    system::copied::stir(&waking.seed).map_err(|error| failed("giving it randomness", error))
+    system::copied::stir(&waking.seed).map_err(|error| failed("seeding its random numbers", error))
 }
 
 /// The host's disk, which is in its custody.
@@ -134,7 +134,7 @@ fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let Some(mark) = &asked.mark else {
-        return Err(StagingError::guest("it was not said whose its disk is"));
+        return Err(StagingError::guest("the host gave no owner of the disk"));
     };
     Target::open_in_guest(&asked.registry()?, PathBuf::from(DISK), journal, mark)
 }

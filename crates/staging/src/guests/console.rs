@@ -69,7 +69,7 @@ impl Peer for Arc<Console> {
         let console = self.end(CONSOLE_SHOWN);
         let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = lines[lines.len().saturating_sub(3)..].join("; ");
-        if last.is_empty() { "; its console said nothing".into() } else { format!("; its console ends: {last}") }
+        if last.is_empty() { "; its console is empty".into() } else { format!("; its console ends: {last}") }
     }
 
     fn kill(&self) {

@@ -163,7 +163,11 @@ fn nowhere(name: &str, list: &KernelList, here: &[(String, String)]) -> StagingE
         Some((_, missing)) => format!("is in Debian's suites without {missing}, which it needs{unread}"),
         None => format!("is in none of Debian's suites{unread}"),
     };
-    wrong(name, problem, format!("there are debian:newest, {}; `bakeoff systems --kernels` says more", all.join(", ")))
+    wrong(
+        name,
+        problem,
+        format!("available: debian:newest, {}; `bakeoff systems --kernels` shows details", all.join(", ")),
+    )
 }
 
 /// The folder of a series, downloaded and unpacked where it is not here yet.
@@ -174,7 +178,7 @@ pub(super) fn folder(name: &str, series: &str, journal: &Journal) -> Result<Path
         return Ok(folder);
     }
     if !cfg!(target_arch = "x86_64") {
-        return Err(wrong(name, "is fetched for x86-64 only", "hand in a kernel by its path"));
+        return Err(wrong(name, "is available for x86-64 only", "give a kernel by its path"));
     }
     let Current { list, not_refreshed } = current(&cache, Some(series), journal)?;
     let Some(offer) = list.of(series) else {

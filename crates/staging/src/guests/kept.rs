@@ -59,10 +59,7 @@ impl KeptGuests {
             }
         }
         let mut machine = Machine::start(parts, journal, mark)?;
-        let why = self
-            .given_up
-            .iter()
-            .map(|why| format!("booted, and not restored from a guest that was booted before: {why}"));
+        let why = self.given_up.iter().map(|why| format!("booted, not restored from a saved guest: {why}"));
         machine.remark = why.collect();
         Ok(machine)
     }

@@ -71,7 +71,11 @@ pub(crate) fn named(name: &str) -> Result<Named, StagingError> {
         return match series {
             "newest" => Ok(Named::Newest),
             _ if debian::is_series(series) => Ok(Named::Debian(series.into())),
-            _ => Err(wrong(name, "is no series of Debian's kernels", "write debian:newest, debian:6.1 or debian:6.12")),
+            _ => Err(wrong(
+                name,
+                "is not a series of Debian's kernels",
+                "write debian:newest, debian:6.1 or debian:6.12",
+            )),
         };
     }
     let path = PathBuf::from(name);
@@ -126,7 +130,7 @@ pub(crate) fn find(name: &str, journal: &Journal) -> Result<Kernel, StagingError
         && !folder.join("modules.dep").exists()
     {
         let base = folder.ancestors().nth(3).unwrap_or(Path::new("/")).display().to_string();
-        let problem = format!("has modules in {}, and no list of what they depend on", folder.display());
+        let problem = format!("has modules in {}, but no list of their dependencies", folder.display());
         return Err(wrong(name, problem, format!("depmod -b {base} {release}")));
     }
     Ok(Kernel { name: name.into(), release, image, modules })
@@ -136,7 +140,7 @@ fn of_debian(name: &str, series: &str, journal: &Journal) -> Result<(PathBuf, Op
     let folder = debian::folder(name, series, journal)?;
     unpacked(&folder).ok_or_else(|| {
         let way = format!("remove {} and try again", folder.display());
-        wrong(name, "was unpacked, and holds no kernel with modules", way)
+        wrong(name, "was unpacked, but has no kernel with modules", way)
     })
 }
 
@@ -153,8 +157,8 @@ fn handed_in(name: &str, path: &Path) -> Result<(PathBuf, Option<PathBuf>), Stag
         return Ok((path.into(), None));
     }
     let image = first_named(&path.join("boot"), "vmlinuz").or_else(|| first_named(path, "vmlinuz"));
-    let way = "a folder of a kernel holds boot/vmlinuz-RELEASE and lib/modules/RELEASE, as its package does";
-    Ok((image.ok_or_else(|| wrong(name, "holds no kernel", way))?, None))
+    let way = "a kernel folder needs boot/vmlinuz-RELEASE and lib/modules/RELEASE, as in its package";
+    Ok((image.ok_or_else(|| wrong(name, "has no kernel", way))?, None))
 }
 
 /// Modules of a kernel that was handed in: in the folder of its package, beside it, or installed here.
@@ -212,6 +216,6 @@ mod tests {
         assert!(error.contains("/etc/passwd") && error.contains("not a kernel"), "{error}");
         let folder = tempfile::tempdir().expect("a folder");
         let error = find(&folder.path().display().to_string(), &Journal::new()).expect_err("empty").to_string();
-        assert!(error.contains("holds no kernel"), "{error}");
+        assert!(error.contains("has no kernel"), "{error}");
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn release(image: &Path) -> Result<String, String> {
     let text: Vec<u8> = head.iter().skip(place).take_while(|byte| **byte > b' ').copied().collect();
     match String::from_utf8(text) {
         Ok(text) if text.chars().next().is_some_and(|first| first.is_ascii_digit()) => Ok(text),
-        _ => Err("does not tell its release".into()),
+        _ => Err("does not contain its release".into()),
     }
 }
 

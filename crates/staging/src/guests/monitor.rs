@@ -81,7 +81,7 @@ impl Monitor {
     /// QEMU refuses or fails, or the state has more bytes than `most`; in words.
     pub fn save(&mut self, folder: &Path, most: u64) -> Result<File, String> {
         let path = folder.join("state");
-        let failed = |error: io::Error| format!("its state could not be taken down: {error}");
+        let failed = |error: io::Error| format!("its state could not be saved: {error}");
         let listener = UnixListener::bind(&path).map_err(failed)?;
         let file = File::from(
             rustix::fs::memfd_create("bakeoff-guest", rustix::fs::MemfdFlags::CLOEXEC)
@@ -92,10 +92,7 @@ impl Monitor {
         let stream = accepted(&listener).map_err(failed)?;
         let copied = io::copy(&mut (&stream).take(most.saturating_add(1)), &mut &file).map_err(failed)?;
         if copied > most {
-            return Err(format!(
-                "its state takes more than the {} MB of memory that are left for it",
-                most / 1_000_000
-            ));
+            return Err(format!("its state needs more than the {} MB of memory available for it", most / 1_000_000));
         }
         self.completed()?;
         Ok(file)
@@ -110,10 +107,10 @@ impl Monitor {
                 Some("completed") => return Ok(()),
                 Some(status @ ("failed" | "cancelled")) => {
                     let why = returned.why.unwrap_or_else(|| status.into());
-                    return Err(format!("QEMU could not take its state down: {why}"));
+                    return Err(format!("QEMU could not save its state: {why}"));
                 }
                 status if Instant::now() > end => {
-                    return Err(format!("QEMU does not end taking its state down: {}", status.unwrap_or("no status")));
+                    return Err(format!("QEMU does not finish saving its state: {}", status.unwrap_or("no status")));
                 }
                 _ => std::thread::sleep(Duration::from_millis(5)),
             }
@@ -130,7 +127,7 @@ impl Monitor {
                 return Err("QEMU's monitor ended".into());
             }
             let said: Said = serde_json::from_str(&line)
-                .map_err(|error| format!("QEMU's monitor said what is no answer: {error}"))?;
+                .map_err(|error| format!("QEMU's monitor sent an invalid answer: {error}"))?;
             if let Some(refusal) = said.error {
                 return Err(format!("QEMU's monitor refused {execute}: {}", refusal.desc));
             }
@@ -161,7 +158,7 @@ fn accepted(listener: &UnixListener) -> io::Result<UnixStream> {
 }
 
 fn unheard(error: io::Error) -> String {
-    format!("QEMU's monitor cannot be asked: {error}")
+    format!("QEMU's monitor does not accept requests: {error}")
 }
 
 #[cfg(test)]
@@ -200,7 +197,7 @@ mod tests {
     fn what_failed_is_told_by_its_reason() {
         let mut known = monitor(&[r#"{"return": {}}"#, r#"{"return": {"status": "failed", "error-desc": "no room"}}"#])
             .expect("it takes commands");
-        assert_eq!(known.completed().expect_err("it failed"), "QEMU could not take its state down: no room");
+        assert_eq!(known.completed().expect_err("it failed"), "QEMU could not save its state: no room");
     }
 
     #[test]

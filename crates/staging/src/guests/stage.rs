@@ -244,7 +244,7 @@ impl Target {
         let started = self.without_disk(prepared, Backend::Kvm, PROBE_LIMIT);
         let found = started.map(|mut machine| machine.end(&self.journal, &mut self.mark));
         self.remove_folder();
-        found.map_err(|error| format!("KVM was tried and boots no guest here ({error})"))
+        found.map_err(|error| format!("KVM boots no guest here ({error})"))
     }
 
     /// A guest that is lent no disk. Its folder is to be removed after it.
@@ -317,7 +317,7 @@ pub(super) fn memory() -> u64 {
 
 /// Only an emulated processor's instructions can be counted.
 fn by_instructions() -> (Backend, String) {
-    let why = "emulated, with one processor whose clock goes by instructions: no time in it is one that passed";
+    let why = "emulated, with one processor whose clock counts instructions: its times are not real times";
     (Backend::Emulation, why.into())
 }
 
@@ -333,7 +333,8 @@ pub(crate) fn check_absent(contender: &Contender) -> Result<(), StagingError> {
     match axes::OF_GUESTS.iter().find(|name| axes::value(contender, name).is_some()) {
         None => Ok(()),
         Some(name) => {
-            let problem = format!("{name} is about virtual machines, and it runs on this machine's own kernel");
+            let problem =
+                format!("{name} applies to virtual machines, and this contender runs on this machine's own kernel");
             Err(StagingError::contender(&contender.label, problem, "name a kernel (--kernel debian:6.1)"))
         }
     }
@@ -356,7 +357,7 @@ pub fn lacks() -> Option<String> {
 /// What cannot be staged in a guest, as far as it can be told without starting one.
 pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingError> {
     if !cfg!(target_arch = "x86_64") {
-        let problem = format!("asks for the kernel {kernel}, and guests run on x86-64 only");
+        let problem = format!("needs the kernel {kernel}, and guests run on x86-64 only");
         return Err(StagingError::contender(&contender.label, problem, "leave kernel out"));
     }
     kernel::named(kernel)?;
@@ -378,7 +379,7 @@ impl Serial<'_> {
         let image = self.disk.state.image.as_ref();
         found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
         if self.booting.backend == Backend::Emulation {
-            let text = "measured in an emulated machine: its figures stand beside others of the same emulation only";
+            let text = "measured in an emulated machine: compare its figures only with those of the same emulation";
             found.remarks.push(text.into());
         }
         let remarks = [tried, self.machine.remark.clone()];

@@ -75,7 +75,7 @@ impl Ceiling {
     /// In words, after a name.
     pub fn in_words(&self) -> String {
         format!(
-            "the way to it and back takes {} us for a read of 4 KiB, and {:.0} reads and {} a second go through at most",
+            "the round trip of a 4 KiB read takes {} us; at most {:.0} reads and {} a second",
             self.read_alone().as_micros(),
             self.operations,
             records::show_bytes(self.bytes as u64)

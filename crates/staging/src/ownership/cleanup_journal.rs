@@ -131,7 +131,7 @@ impl Mark {
 
     /// Makes an empty image file of this run in a folder.
     pub fn make_image(&mut self, folder: &Path, number: u32) -> Result<PathBuf, StagingError> {
-        let failed = |error: std::io::Error| StagingError::file("make an image in", folder, error);
+        let failed = |error: std::io::Error| StagingError::file("create an image in", folder, error);
         let open = Folder::open(folder).map_err(failed)?;
         let name = owned::free_name(&open, self.id(), number).map_err(failed)?;
         let path = folder.join(&name);
@@ -140,7 +140,7 @@ impl Mark {
             Ok(image) => image,
             Err(error) => {
                 self.forget_image(&path);
-                return Err(StagingError::file("make the image", &path, error));
+                return Err(StagingError::file("create the image", &path, error));
             }
         };
         for made in &mut self.content.made {
@@ -199,7 +199,7 @@ fn open(id: &str) -> Result<(Folder, File), StagingError> {
     // Who can open it can lock it, and would be taken for the owner.
     rustix::fs::fchmod(&lock, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).map_err(|error| failed(error.into()))?;
     if life::take(&lock) == Lock::Held {
-        return Err(failed(std::io::Error::other("somebody else has locked it")));
+        return Err(failed(std::io::Error::other("another process has locked it")));
     }
     Ok((folder, lock))
 }
@@ -212,8 +212,8 @@ fn save(folder: &Folder, content: &Content) -> Result<(), StagingError> {
 }
 
 fn unwritable(path: PathBuf, error: std::io::Error) -> StagingError {
-    let way_out = "without it nothing is made, since nothing could be cleaned up after a kill";
-    StagingError::file("write the mark", &path, error).with_way(way_out)
+    let way_out = "bakeoff creates nothing without this record, since `bakeoff clean` needs it after a kill";
+    StagingError::file("write the cleanup record", &path, error).with_way(way_out)
 }
 
 impl Drop for Mark {
@@ -265,7 +265,7 @@ pub(crate) fn read(folder: &Folder, id: &str) -> Option<Result<Content, String>>
     };
     let mine = rustix::fs::fstat(&file).is_ok_and(|facts| owned::is_mine(&facts) && facts.st_mode & 0o002 == 0);
     if !mine {
-        return Some(Err("somebody else could have written it".into()));
+        return Some(Err("another user could have written it".into()));
     }
     let mut text = Vec::new();
     if let Err(error) = file.take(MARK_LIMIT).read_to_end(&mut text) {
@@ -274,7 +274,7 @@ pub(crate) fn read(folder: &Folder, id: &str) -> Option<Result<Content, String>>
     let content = serde_json::from_slice::<Content>(&text).map_err(|error| error.to_string());
     Some(content.and_then(|content| match content.id == id {
         true => Ok(content),
-        false => Err(format!("it says that it is of run {}", content.id)),
+        false => Err(format!("its content is of run {}", content.id)),
     }))
 }
 

@@ -83,20 +83,20 @@ impl Maker {
                 // One kernel, one view of the lock, also from another container and over a network.
                 Lock::Free => Life::Gone,
                 _ if self.shares_processes() => Life::Gone,
-                _ => {
-                    Life::Unknown("it was made in another container, and no lock shows whether that still works".into())
-                }
+                _ => Life::Unknown(
+                    "it was created in another container, and no lock shows whether that still runs".into(),
+                ),
             };
         }
         if self.machine != machine() && !self.machine.is_empty() {
-            return Life::Unknown("it was made on another machine".into());
+            return Life::Unknown("it was created on another machine".into());
         }
         match lock {
-            Lock::Unsure(why) => Life::Unknown(format!("whether its maker lives is not known: {why}")),
+            Lock::Unsure(why) => Life::Unknown(format!("it is unknown whether the process that created it still runs: {why}")),
             _ if local => Life::Gone,
             _ => Life::Unknown(
-                "it was made before this boot or on another machine, which cannot be told apart on a filesystem that \
-                 machines can share"
+                "it was created before this boot or on another machine; a filesystem that machines can share does not show \
+                 which"
                     .into(),
             ),
         }

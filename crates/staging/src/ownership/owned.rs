@@ -103,7 +103,7 @@ pub(crate) fn free_name(folder: &Folder, id: &str, number: u32) -> io::Result<St
             return Ok(name);
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, "files of all the names that an image could have are there already"))
+    Err(io::Error::new(ErrorKind::AlreadyExists, "files with all possible names of an image exist already"))
 }
 
 impl OwnedImage {
@@ -130,7 +130,7 @@ impl OwnedImage {
         // Who can open it can lock it, and would be taken for the owner.
         fchmod(record, Mode::RUSR | Mode::WUSR)?;
         if life::take(record) == Lock::Held {
-            return Err(io::Error::other("somebody else has locked the record of the image"));
+            return Err(io::Error::other("another process has locked the record of the image"));
         }
         let mut content = Record {
             version: VERSION,
@@ -169,7 +169,7 @@ impl OwnedImage {
     pub fn rename(&self, to: &str) -> io::Result<()> {
         let is_ours = stat(&self.folder, &self.name)?.is_some_and(|facts| identity(&facts) == self.identity);
         if !is_ours {
-            return Err(io::Error::new(ErrorKind::NotFound, "it was exchanged or removed meanwhile"));
+            return Err(io::Error::new(ErrorKind::NotFound, "it was replaced or removed meanwhile"));
         }
         let handle = self.folder.handle();
         match rustix::fs::renameat_with(handle, &self.name, handle, to, rustix::fs::RenameFlags::NOREPLACE) {
@@ -211,8 +211,8 @@ pub(crate) fn claim(folder: &Folder, image: &str) -> Claim {
                 Life::Unknown(why) => Claim::Foreign(why),
             }
         }
-        Ok(None) => Claim::Foreign("no record beside it says who made it".into()),
-        Err(error) => Claim::Foreign(format!("its record cannot be used: {error}")),
+        Ok(None) => Claim::Foreign("it has no record next to it".into()),
+        Err(error) => Claim::Foreign(format!("its record is not usable: {error}")),
     }
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn read(folder: &Folder, image: &str) -> io::Result<Option<(Record, F
     };
     let facts = fstat(&file)?;
     if !is_mine(&facts) || facts.st_mode & 0o022 != 0 || facts.st_nlink != 1 {
-        return Err(io::Error::other(format!("{name} could have been written by somebody else")));
+        return Err(io::Error::other(format!("another user could have written {name}")));
     }
     let mut text = Vec::new();
     Read::by_ref(&mut file).take(RECORD_LIMIT).read_to_end(&mut text)?;

@@ -97,7 +97,7 @@ impl Link {
             }
             if Instant::now() > end {
                 let said = self.state.peer.last_words();
-                return Err(format!("it did not come up within {} s{said}", limit.as_secs()));
+                return Err(format!("it did not start within {} s{said}", limit.as_secs()));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -136,7 +136,7 @@ impl Link {
         let lost = || format!("{} was lost: {}", self.state.peer.name(), self.state.fate());
         message::send(&mut *locked(&self.port), ask).map_err(|error| {
             if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
-                self.state.end(format!("it took no message for {} s and was ended", WRITING.as_secs()));
+                self.state.end(format!("it accepted no message for {} s and was ended", WRITING.as_secs()));
             }
             lost()
         })?;
@@ -222,7 +222,7 @@ impl State {
         match self.known().heard {
             Some(heard) if heard.elapsed() > silence => {
                 let words = self.peer.last_words();
-                Err(format!("it said nothing for {} s and was ended{words}", silence.as_secs()))
+                Err(format!("it sent nothing for {} s and was ended{words}", silence.as_secs()))
             }
             _ => Ok(()),
         }
@@ -238,9 +238,7 @@ impl State {
             Heard::Hello(hello) if hello.version == Hello::here().version => self.known().hello = Some(hello),
             Heard::Hello(Hello { version, .. }) => {
                 let own = Hello::here().version;
-                return Err(format!(
-                    "it is of version {version}, this program of {own}; both must come from one build"
-                ));
+                return Err(format!("it has version {version}, this program {own}; both must come from one build"));
             }
             Heard::Alive => {}
             Heard::EngineEnded(how) => {
@@ -249,8 +247,8 @@ impl State {
             }
             Heard::Answered(answered) => match answers.try_send(*answered) {
                 Ok(()) => {}
-                Err(TrySendError::Full(_)) => return Err("it answered what was not asked, and was ended".into()),
-                Err(TrySendError::Disconnected(_)) => return Err("nobody asks any more".into()),
+                Err(TrySendError::Full(_)) => return Err("it sent an unexpected answer, and was ended".into()),
+                Err(TrySendError::Disconnected(_)) => return Err("the other end closed the connection".into()),
             },
         }
         Ok(())
@@ -260,7 +258,7 @@ impl State {
         let mut engine = locked(&self.engine);
         if engine.as_mut().is_some_and(|engine| engine.write_all(words).is_err()) {
             *engine = None;
-            self.known().engine_ended.get_or_insert("it said more than anybody read".into());
+            self.known().engine_ended.get_or_insert("it sent more than was read".into());
         }
     }
 
@@ -304,7 +302,7 @@ impl Write for EngineInput {
 }
 
 fn misunderstood(error: &dyn std::fmt::Display) -> String {
-    format!("it said what cannot be understood, and was ended: {error}")
+    format!("it sent an invalid message, and was ended: {error}")
 }
 
 /// How long the other end may be silent; another time in seconds can be set for machines that are slower or quicker than most.

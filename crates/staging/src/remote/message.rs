@@ -50,7 +50,7 @@ impl Asked {
     pub(crate) fn registry(&self) -> Result<Registry, StagingError> {
         let name = &self.contender.filesystem;
         let Some(description) = &self.description else {
-            return Err(StagingError::guest("it was not said what to make"));
+            return Err(StagingError::guest("the message lacks the place"));
         };
         Ok(Registry::of(Filesystem::parse(name, &format!("filesystems/{name}.toml"), description)?))
     }
@@ -161,7 +161,7 @@ impl Answered {
     pub fn of<A: DeserializeOwned>(self, label: &str, more: &str) -> Result<A, StagingError> {
         let answer = self.answer.map_err(|fault| fault.of(label, more))?;
         serde_json::from_str(answer.get()).map_err(|_| {
-            let text = format!("the stage answered with something else than was asked: {answer}");
+            let text = format!("the stage sent an unexpected answer: {answer}");
             StagingError::contender(label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
         })
     }
@@ -174,7 +174,7 @@ impl Waking {
     /// This machine's clock or its randomness cannot be read, in words.
     pub fn now() -> Result<Waking, String> {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-        let since_epoch = since_epoch.map_err(|_| "this machine's clock stands before 1970".to_string())?;
+        let since_epoch = since_epoch.map_err(|_| "this machine's clock is before 1970".to_string())?;
         let mut seed = [0; system::copied::SEED];
         let drawn = std::fs::File::open("/dev/urandom").and_then(|mut device| device.read_exact(&mut seed));
         drawn.map_err(|error| format!("/dev/urandom answered {error}"))?;

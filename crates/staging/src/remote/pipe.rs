@@ -85,7 +85,7 @@ impl Transport for Pipe {
             return Down::default();
         }
         self.child.kill();
-        Down { problems: vec![format!("{NAME} did not end by itself and was killed")], ..Down::default() }
+        Down { problems: vec![format!("{NAME} did not end and was killed")], ..Down::default() }
     }
 }
 
@@ -118,7 +118,7 @@ impl Peer for Arc<Served> {
     fn last_words(&self) -> String {
         let text = self.words.text_at_end(Duration::from_millis(200));
         let text = text.trim();
-        if text.is_empty() { String::new() } else { format!("; its last words: {text}") }
+        if text.is_empty() { String::new() } else { format!("; its last output: {text}") }
     }
 
     fn kill(&self) {

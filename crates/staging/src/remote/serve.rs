@@ -27,7 +27,7 @@ pub fn serve(
     beside: &dyn Fn(Beside) -> Vec<String>,
     open: impl FnOnce(&Asked, &Journal) -> Result<Target, StagingError>,
 ) {
-    let no_copy = |_: &Waking| Err(StagingError::contender("", "this is no machine that goes on as a copy", ""));
+    let no_copy = |_: &Waking| Err(StagingError::contender("", "this machine cannot continue as a copy", ""));
     serve_copies(input, output, beside, &no_copy, open);
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn serve_copies(
     let journal = Journal::new();
     let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looked: None };
     if let Err(error) = serving.converse(wake, open) {
-        system::note(&format!("the other end cannot be told: {error}"));
+        system::note(&format!("sending to the other end: {error}"));
     }
 }
 
@@ -174,7 +174,7 @@ impl<R: Read> Serving<'_, R> {
             Ask::HasAllDevices => self.answer(stage.has_all_devices()),
             Ask::Check => self.answer(stage.check_unmounted()),
             Ask::Wake(_) | Ask::Stage(_) | Ask::Probe { .. } | Ask::EndEngine | Ask::Close => {
-                let error = StagingError::contender("", "it was asked for something that has no place now", "");
+                let error = StagingError::contender("", "the request is not possible at this point", "");
                 self.answer(Err::<(), _>(error))
             }
         }
@@ -206,11 +206,11 @@ impl<R: Read> Serving<'_, R> {
             Ok(true) if line[0] == ENGINE => Some(Next::Line(line.split_off(1))),
             Ok(true) => serde_json::from_slice(&line)
                 .map(Next::Ask)
-                .map_err(|error| system::note(&format!("a question that is none: {error}")))
+                .map_err(|error| system::note(&format!("an invalid request: {error}")))
                 .ok(),
             Ok(false) => None,
             Err(error) => {
-                system::note(&format!("questions cannot be read: {error}"));
+                system::note(&format!("reading requests: {error}"));
                 None
             }
         }

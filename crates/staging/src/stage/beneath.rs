@@ -30,7 +30,7 @@ impl Stage<'_> {
             });
         }
         if self.server_is_gone() {
-            let problem = format!("{during} failed because the process that serves it is gone");
+            let problem = format!("{during} failed because the process that serves it has ended");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
         if let Some(lost) = self.lost_servers(&Journal::new()) {
@@ -38,7 +38,7 @@ impl Stage<'_> {
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
         if self.is_unmounted() {
-            let problem = format!("{during} failed because the filesystem is not mounted any more");
+            let problem = format!("{during} failed because the filesystem is no longer mounted");
             return Some(StagingError::failed(label, problem, "", Cause::Passing));
         }
         if let Some(why) = self.axes_explain() {
@@ -110,6 +110,6 @@ fn lacks_room(image: &Image) -> Option<String> {
         (found.f_bavail * found.f_frsize, image.device.size_bytes.saturating_sub(facts.blocks() * 512));
     (free < needed).then(|| {
         let (free, needed) = (records::show_bytes(free), records::show_bytes(needed));
-        format!("{} had {free} free for an image that may still grow by {needed}", folder.display())
+        format!("{} had {free} free, and the image may still grow by {needed}", folder.display())
     })
 }

@@ -122,7 +122,7 @@ impl Stage<'_> {
         let mut dropped = drop_caches::drop_kernel_caches(&self.state.root, &self.target.journal);
         if self.state.work.is_some() && dropped.complete {
             // Freezing somebody else's filesystem is not ours to do.
-            dropped.remarks.push("metadata that a journal holds back may still be cached".into());
+            dropped.remarks.push("metadata in the journal may still be cached".into());
         }
         match warm {
             Some(remark) => {

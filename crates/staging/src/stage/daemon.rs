@@ -81,7 +81,7 @@ impl Daemon {
             Ok(Some(_)) => ("ended at once", Cause::Unclear),
             _ => ("is not ready after 20 s", Cause::Unclear),
         };
-        let said = said.trim().lines().last().unwrap_or("it said nothing").to_string();
+        let said = said.trim().lines().last().unwrap_or("it printed nothing").to_string();
         Err(StagingError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
     }
 

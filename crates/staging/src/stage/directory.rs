@@ -19,14 +19,14 @@ use system::{BlockDevice, Sysfs as _, mounts};
 pub(crate) fn writable(path: &Path) -> Result<(), StagingError> {
     let facts = std::fs::metadata(path).map_err(|error| StagingError::file("look at", path, error))?;
     if !facts.is_dir() {
-        return Err(StagingError::file("work in", path, "it is not a directory (a device is named with --on)"));
+        return Err(StagingError::file("work in", path, "it is not a directory (for a device use --on)"));
     }
     let allowed = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
     rustix::fs::access(path, allowed).map_err(|error| StagingError::File {
         doing: "write to",
         path: path.into(),
         error: error.to_string(),
-        way_out: "name a directory that you may write to, or run with sudo".into(),
+        way_out: "name a directory that you can write to, or run with sudo".into(),
         cause: system::cause::of_errno(error),
     })
 }
@@ -44,7 +44,7 @@ pub(crate) fn fits(contender: &Contender, path: &Path) -> Result<(), StagingErro
 impl Target {
     pub(crate) fn stage_directory(&mut self, contender: &Contender) -> Result<Stage<'_>, StagingError> {
         let Where::Directory(directory) = self.place.clone() else {
-            return Err(StagingError::contender(&contender.label, "this target is no directory", ""));
+            return Err(StagingError::contender(&contender.label, "this target is not a directory", ""));
         };
         fits(contender, &directory)?;
         let directory = directory.canonicalize().map_err(|error| StagingError::file("look at", &directory, error))?;
@@ -73,7 +73,7 @@ fn made(directory: &Path, root: &Path) -> Result<OwnedFd, StagingError> {
     for entry in entries {
         let entry = entry.map_err(failed)?;
         if ![&b"."[..], b".."].contains(&entry.file_name().to_bytes()) {
-            let problem = "it is not empty: another process has put another folder in its place";
+            let problem = "it is not empty: another process has replaced the folder";
             return Err(StagingError::file("work in", root, problem));
         }
     }
@@ -121,11 +121,11 @@ impl Stage<'_> {
         self.state.found.empty = usage(&self.state.root)?;
         self.state.found.durability = self.directory_durability();
         let mut remarks = vec![
-            "measured in a directory of a filesystem that was there before: its age, fill and other users count in"
+            "measured in a directory of an existing filesystem: its age, fill and other users affect the figures"
                 .to_string(),
         ];
         if !contender.mkfs.is_empty() || !contender.mount.is_empty() || contender.scheduler.is_some() {
-            remarks.push("mkfs options, mount options and scheduler are left as they are in a directory".into());
+            remarks.push("in a directory mkfs options, mount options and scheduler stay unchanged".into());
         }
         if !root {
             remarks.push("without root caches cannot be dropped: cold phases start warm".into());
@@ -134,7 +134,7 @@ impl Stage<'_> {
             );
         }
         if self.state.device.is_none() {
-            remarks.push("what the device did is not known: the directory is on none that this kernel shows".into());
+            remarks.push("the device's I/O is unknown: the directory is on no device of this kernel".into());
         }
         self.state.found.cold_possible = root;
         self.state.found.remarks.extend(remarks);

@@ -44,7 +44,7 @@ impl Target {
             }
         }
         if let (Where::Reading(path), Some(word)) = (&self.place, self.terms.erase.first()) {
-            let problem = format!("--erase {word}: nothing is erased where {} is only read", path.display());
+            let problem = format!("--erase {word}: this run only reads {} and erases nothing", path.display());
             return Err(StagingError::other(problem, "leave it out"));
         }
         let all = || self.main.iter().chain(self.own.iter().map(|own| &own.erasable));
@@ -52,7 +52,7 @@ impl Target {
             Some(word) => {
                 let names: Vec<String> = all().flat_map(Erasable::names).collect();
                 let known = if names.is_empty() { "none".into() } else { names.join(", ") };
-                let way = format!("names of the devices that it takes: {known}");
+                let way = format!("names of its devices: {known}");
                 Err(StagingError::Word { word: word.clone(), way_out: way })
             }
             None => Ok(()),

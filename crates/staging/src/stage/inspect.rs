@@ -29,10 +29,10 @@ impl Stage<'_> {
         self.look_at_device();
         let told = |problem: String, way: &str| StagingError::contender(&label, problem, way);
         let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))
-            .map_err(|problem| told(problem, "remove it, or use a kernel that knows it"))?;
+            .map_err(|problem| told(problem, "remove it, or use a kernel that supports it"))?;
         let words = template::asked_words(&filesystem, contender);
         let mkfs = readback::mkfs_options(&filesystem, &words, &self.state.found.inspected)
-            .map_err(|problem| told(problem, "remove it, or use tools that know it"))?;
+            .map_err(|problem| told(problem, "remove it, or use tools that support it"))?;
         let hidden = mkfs.iter().filter(|one| one.found.is_none());
         let remarks: Vec<String> = hidden.map(|one| format!("{} is not read back: {}", one.asked, one.by)).collect();
         self.state.found.remarks.extend(remarks);
@@ -95,7 +95,7 @@ impl Stage<'_> {
         if self.state.image.is_none() && (through_cache(&device) || self.state.found.beneath.iter().any(through_cache))
         {
             let remark = "the loop device goes through this machine's page cache (direct I/O is off): \
-                          memory may have served what was to come from a disk";
+                          memory may have served reads instead of the disk";
             if !self.state.found.remarks.iter().any(|said| said == remark) {
                 self.state.found.remarks.push(remark.into());
             }

@@ -55,15 +55,18 @@ pub(crate) fn check(
     }
     let refused = |problem: String, way: &str| Err(StagingError::contender(&contender.label, problem, way));
     if filesystem.several.is_none() {
-        return refused(format!("{} makes no volume on several devices", filesystem.name), "leave `devices` out");
+        return refused(
+            format!("{} does not support volumes on several devices", filesystem.name),
+            "leave `devices` out",
+        );
     }
     if !in_guest && !matches!(place, Where::Image { .. }) {
-        let way = "leave --on out, so that it is put on images, or leave `devices` out";
+        let way = "leave --on out to use images, or leave `devices` out";
         return refused(format!("it asks for {count} devices, and --on names one"), way);
     }
     if contender.ageing().is_some() || axes::value(contender, "disk").is_some() {
         return refused(
-            "volumes on several devices are neither aged nor put on modelled disks".into(),
+            "volumes on several devices work neither with ages nor with modelled disks".into(),
             "leave the age, the fill and the disk out, or `devices`",
         );
     }
@@ -167,10 +170,10 @@ impl Stage<'_> {
         let failed = |problem: String| StagingError::contender(&label, problem, "");
         let count = 1 + self.state.members.others.len();
         let Some(path) = self.state.numbered(number).filter(|_| count > 1).map(|device| device.path.clone()) else {
-            return Err(failed(format!("device {number} of {count} cannot be lost")));
+            return Err(failed(format!("device {number} of {count} cannot be removed")));
         };
         if let Some(gone) = self.state.members.lost {
-            return Err(failed(format!("device {number} cannot be lost while device {gone} is gone")));
+            return Err(failed(format!("device {number} cannot be removed while device {gone} is missing")));
         }
         self.unmount_only()?;
         wipe(&path, &self.target.journal)?;
@@ -194,7 +197,7 @@ impl Stage<'_> {
     pub(super) fn tell_of_members(&mut self, filesystem: &crate::Filesystem) {
         if let Some(several) = self.state.spread(filesystem).several() {
             let count = 1 + self.state.members.others.len();
-            self.state.found.remarks.push(format!("each block lies on two of {count} devices ({})", several.called));
+            self.state.found.remarks.push(format!("each block is on two of {count} devices ({})", several.called));
         }
     }
 

@@ -115,7 +115,7 @@ impl Stage<'_> {
         match std::fs::create_dir(&seen) {
             // An aged image brings it along.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                let problem = format!("cannot make a folder on it: {error}");
+                let problem = format!("cannot create a folder on it: {error}");
                 let error = StagingError::failed(&contender.label, problem, "", system::cause::of_io(&error));
                 return Err(self.explained(error, "mounting"));
             }
@@ -131,8 +131,8 @@ impl Stage<'_> {
 
 /// Whoever mounts said that all went well.
 pub(crate) fn nothing_mounted(label: &str, said: &str) -> StagingError {
-    let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
-    StagingError::contender(label, format!("mounting answered with success, but nothing is mounted there{said}"), "")
+    let said = if said.is_empty() { String::new() } else { format!("; its output: {said}") };
+    StagingError::contender(label, format!("mount returned success, but the filesystem is not mounted{said}"), "")
 }
 
 /// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
@@ -150,7 +150,7 @@ fn mount_refused(
         let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
         return StagingError::contender(
             &contender.label,
-            format!("the kernel does not take the mount option {option}: {said}"),
+            format!("the kernel rejects the mount option {option}: {said}"),
             way,
         );
     }

@@ -27,7 +27,7 @@ impl Stage<'_> {
     /// Ends a trial on which a server was lost.
     pub(super) fn has_its_servers(&self) -> Result<(), StagingError> {
         let Some(lost) = self.lost_servers(&self.target.journal) else { return Ok(()) };
-        let problem = format!("the work went on without error, but on fewer servers: {lost}");
+        let problem = format!("the work continued without error, but on fewer servers: {lost}");
         Err(StagingError::failed(&self.state.label, problem, "", Cause::Passing))
     }
 }

@@ -244,11 +244,7 @@ impl Target {
     pub fn stage_raw(&mut self, contender: &Contender, bytes: u64) -> Result<Stage<'_>, StagingError> {
         if matches!(self.place, Where::Directory(_)) {
             let way = "name a device with --on, or an image with --image";
-            return Err(StagingError::contender(
-                crate::DEVICE,
-                "a directory has no device that could be read beneath it",
-                way,
-            ));
+            return Err(StagingError::contender(crate::DEVICE, "a directory has no raw device to read", way));
         }
         let size = self.bytes().unwrap_or(0);
         if bytes > size {
@@ -266,7 +262,7 @@ impl Target {
         if let Some(image) = &stage.state.image {
             image.forget_pages();
         } else {
-            let remark = "blocks that were discarded earlier may be answered by the device without reading its medium";
+            let remark = "the device may answer reads of discarded blocks without reading its medium";
             stage.state.found.remarks.push(remark.into());
         }
         stage.state.found.in_use = stage.target.readable.iter().flat_map(Readable::users).collect();
@@ -325,7 +321,7 @@ impl Target {
                 readable.verify()?;
                 readable.device().clone()
             }
-            (None, None, None) => return Err(StagingError::refused(&folder, "there is no device here", "")),
+            (None, None, None) => return Err(StagingError::refused(&folder, "this target has no device", "")),
         };
         let places = Placeholders {
             device: device.path.clone(),
@@ -434,8 +430,8 @@ pub(crate) fn check(
     if let Where::Reading(path) = place {
         return Err(StagingError::refused(
             path,
-            "it is only read",
-            "a filesystem needs a device that may be formatted",
+            "this run only reads it",
+            "a filesystem needs a device that bakeoff may format",
         ));
     }
     if let (Where::Image { bytes, folder }, None) = (place, axes::value(contender, "disk")) {
@@ -446,7 +442,7 @@ pub(crate) fn check(
     let kernel = contender.kernel.as_ref().filter(|kernel| *kernel != "host");
     if let Some(kernel) = kernel.filter(|_| filesystem.shared.is_some()) {
         let problem =
-            format!("a shared filesystem has its servers on this machine's kernel, not in a guest with {kernel}");
+            format!("a shared filesystem runs its servers on this machine's kernel, not in a guest with {kernel}");
         return Err(StagingError::contender(&contender.label, problem, "leave --kernel out"));
     }
     match kernel {

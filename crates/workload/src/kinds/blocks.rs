@@ -28,7 +28,7 @@ impl Kind for Blocks {
 
 fn sound(group: &Group, block: u64) -> Outcome<()> {
     not_by_readdir(group, "blocks")?;
-    only(&group.steps, "blocks, whose files are opened once for each worker", &|step| {
+    only(&group.steps, "blocks, whose files each worker opens once", &|step| {
         let places = matches!(step, Step::Fallocate | Step::PunchHole);
         places || matches!(step, Step::Read | Step::Write | Step::Modify | Step::Fsync | Step::Fdatasync)
     })?;
@@ -41,25 +41,27 @@ fn sound(group: &Group, block: u64) -> Outcome<()> {
     }
     let single = matches!(group.steps.as_slice(), [Step::Read] | [Step::Write]);
     if io.stdio && (!single || group.order != Order::InOrder || group.rate.is_some()) {
-        return Err(Problem::new("`stdio` puts or gets bytes in order and does nothing else")
-            .help("use one step, \"read\" or \"write\""));
+        return Err(
+            Problem::new("`stdio` only reads or writes bytes in order").help("use one step, \"read\" or \"write\"")
+        );
     }
     if matches!(io.engine, Engine::IoUring(_)) && group.steps.len() != 1 && io.read_percent.is_none() {
-        return Err(Problem::new("through io_uring a block is either read or written")
-            .help("use one step, or both with `read-share`"));
+        return Err(
+            Problem::new("io_uring either reads or writes a block").help("use one step, or both with `read-share`")
+        );
     }
     if io.stdio && (block != 1 || io.engine != Engine::Calls || io.direct) {
         return Err(Problem::new("`stdio` is for blocks of one byte through the page cache").help("set `block = 1`"));
     }
     if io.engine == Engine::Mmap && io.direct {
-        return Err(Problem::new("a mapping cannot be direct"));
+        return Err(Problem::new("a mapping excludes `direct`"));
     }
     let (reads, writes) = (has(&group.steps, &Step::Read), has(&group.steps, &Step::Write));
     if io.read_percent.is_some() && !(reads && writes) {
         return Err(Problem::new("`read-share` needs both \"read\" and \"write\" among the steps"));
     }
     if io.create && group.order == Order::Random {
-        return Err(Problem::new("blocks drawn with replacement do not make a whole file")
+        return Err(Problem::new("blocks drawn with replacement do not create a whole file")
             .help("create in order or shuffled, or leave out `create`"));
     }
     Ok(())
@@ -114,7 +116,7 @@ impl World<'_> {
             let present = if state.files < fileset.files { 0 } else { state.bytes.unwrap_or(whole) };
             if present < length {
                 return Err(Problem::new(format!(
-                    "it needs {length} bytes of fileset `{}`, but only {present} exist then",
+                    "it needs {length} bytes of fileset `{}`, but at that point only {present} exist",
                     fileset.name
                 ))
                 .help(

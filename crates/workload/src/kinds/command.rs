@@ -12,7 +12,7 @@ pub(crate) struct Command;
 impl Kind for Command {
     fn check(&self, group: &Group) -> Outcome<()> {
         if group.io != Io::default() {
-            return Err(Problem::new("how a command reads and writes is its own affair")
+            return Err(Problem::new("a command controls its own reads and writes")
                 .help("leave out `direct`, `sync`, `engine` and the like"));
         }
         if group.order != Order::InOrder || group.count.is_some() || group.first > 0 || group.rate.is_some() {

@@ -16,10 +16,10 @@ pub(crate) struct Device {
 impl Kind for Device {
     fn check(&self, group: &Group) -> Outcome<()> {
         not_by_readdir(group, "the raw device")?;
-        only(&group.steps, "the raw device, which is never written", &|step| matches!(step, Step::Read))?;
+        only(&group.steps, "the raw device, which is only read", &|step| matches!(step, Step::Read))?;
         if !self.block.is_multiple_of(512) {
             return Err(Problem::new(format!("blocks of {} bytes on a device", self.block))
-                .help("use a multiple of 512 bytes, better of 4 KiB"));
+                .help("use a multiple of 512 bytes, preferably of 4 KiB"));
         }
         Ok(())
     }
@@ -28,7 +28,7 @@ impl Kind for Device {
         let Device { block, length } = *self;
         let blocks = length / block;
         if group.first >= blocks {
-            return Err(Problem::new("it begins beyond the part of the device that it reads"));
+            return Err(Problem::new("its first block is beyond the part of the device that it reads"));
         }
         let items = group.count.unwrap_or(blocks - group.first);
         if group.order != Order::Random && group.first.saturating_add(items) > blocks {

@@ -39,10 +39,10 @@ impl World<'_> {
         }
         if has(&group.steps, &Step::Rmdir) && state.files > 0 {
             return Err(Problem::new(format!(
-                "it removes the directories of fileset `{}`, but {} files lie in them",
+                "it removes the directories of fileset `{}`, but they contain {} files",
                 fileset.name, state.files
             ))
-            .help("unlink the files in a phase before"));
+            .help("unlink the files in an earlier phase"));
         }
         state.directories = !has(&group.steps, &Step::Rmdir);
         let items = group.count.unwrap_or(directories.saturating_sub(group.first));
@@ -58,6 +58,6 @@ impl World<'_> {
 }
 
 fn no_directories(fileset: &Fileset) -> Problem {
-    Problem::new(format!("the directories of fileset `{}` do not exist then", fileset.name))
+    Problem::new(format!("at that point the directories of fileset `{}` do not exist", fileset.name))
         .help("put \"mkdir\" first, or create files in an earlier phase")
 }

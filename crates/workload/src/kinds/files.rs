@@ -41,8 +41,8 @@ impl World<'_> {
         let fileset = &self.filesets[index];
         let copies = any(&group.steps, &|step| matches!(step, Step::Reflink(_) | Step::CopyRange(_)));
         if copies && fileset.layout != Layout::Flat {
-            return Err(Problem::new(format!("the files of fileset `{}` lie in several directories", fileset.name))
-                .help("clones and copies are made of files in one: use `layout = \"flat\"`"));
+            return Err(Problem::new(format!("the files of fileset `{}` are in several directories", fileset.name))
+                .help("clones and copies need files in one directory: use `layout = \"flat\"`"));
         }
         let owners = self.owners(group, index);
         let items = self.taken(group, index)?;
@@ -95,7 +95,7 @@ impl World<'_> {
         let needed = needs_file(&group.steps);
         if needed && state.files == 0 {
             return Err(Problem::new(format!(
-                "it needs the files of fileset `{name}`, which no phase before creates, or all are gone"
+                "it needs the files of fileset `{name}`, but no earlier phase creates them, or all are removed"
             ))
             .help("add a phase that creates them; `preparation = true` keeps it out of the results"));
         }
@@ -107,7 +107,7 @@ impl World<'_> {
             Order::Readdir | Order::Follow => Ok(group.count.unwrap_or(state.files).min(state.files)),
             Order::Random if group.first >= fileset.files => Err(beyond(group, fileset.files, "files", name)),
             Order::Random if needed && state.files < fileset.files => Err(Problem::new(format!(
-                "it draws from all {} files of fileset `{name}`, but only {} exist then",
+                "it draws from all {} files of fileset `{name}`, but at that point only {} exist",
                 fileset.files, state.files
             ))),
             Order::Random if !needed => {
@@ -123,7 +123,7 @@ impl World<'_> {
                 }
                 if needed && end > state.files {
                     return Err(Problem::new(format!(
-                        "it needs {end} files of fileset `{name}`, but only {} exist then",
+                        "it needs {end} files of fileset `{name}`, but at that point only {} exist",
                         state.files
                     )));
                 }

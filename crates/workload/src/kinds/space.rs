@@ -16,7 +16,7 @@ impl Kind for FreeSpace {
         let ranged = group.count.is_some() || group.first > 0 || group.rate.is_some() || group.workers > 1;
         if ranged || group.io != Io::default() || group.order != Order::InOrder {
             return Err(Problem::new(
-                "free space is filled, or waited for, by one worker, in order, as far as is said",
+                "filling space, or waiting for it, needs one worker and no `count`, `first` or `order`",
             )
             .help("leave out all but `files` and `fill`, or `await-space`"));
         }

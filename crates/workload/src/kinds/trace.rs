@@ -13,8 +13,8 @@ impl Kind for Trace {
     fn check(&self, group: &Group) -> Outcome<()> {
         let settings = group.io != Io::default() || group.order != Order::InOrder || group.count.is_some();
         if settings || group.first > 0 || group.rate.is_some() || group.workers != 1 {
-            return Err(Problem::new("threads, order and sizes of a recorded run are those of the program")
-                .help("beside `trace` there are `steps` and `think`, and nothing else"));
+            return Err(Problem::new("the trace fixes the threads, order and sizes of a replay")
+                .help("only `steps` and `think` go with `trace`"));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ impl Kind for Volume {
     fn check(&self, group: &Group) -> Outcome<()> {
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers > 1 {
             return Err(Problem::new(
-                "tools of the filesystem are run one after the other, and read and write as they do",
+                "tools of the filesystem run one after the other and control their own reads and writes",
             )
             .help("leave out all but `volume`, `count` and `first`"));
         }
@@ -26,11 +26,11 @@ impl Kind for Volume {
         };
         if about(VolumeTool::is_about_a_device) {
             if group.first == 0 || group.count.is_some() {
-                return Err(Problem::new("one device is lost or rebuilt at a time, by its number from 1 on")
+                return Err(Problem::new("a step removes or rebuilds one device, given by its number from 1 on")
                     .help("write `first = 2` for the second, and no `count`"));
             }
         } else if !about(VolumeTool::is_about_a_snapshot) && (group.count.is_some() || group.first > 0) {
-            return Err(Problem::new("`count` and `first` number snapshots and devices, and this is about none"));
+            return Err(Problem::new("`count` and `first` number snapshots and devices, and this step uses neither"));
         }
         if group.count.is_some_and(|count| count > RUNS_LIMIT) {
             return Err(Problem::new(format!("more than {RUNS_LIMIT} runs of a tool in one phase")));
@@ -56,15 +56,17 @@ impl World<'_> {
         match tool {
             VolumeTool::PrepareSnapshots => {
                 if self.present().0 > 0 {
-                    return Err(Problem::new("the root is made anew for snapshots, and there are files in it already")
-                        .help("make this the first phase"));
+                    return Err(Problem::new(
+                        "this step creates the root again for snapshots, and it has files already",
+                    )
+                    .help("make this the first phase"));
                 }
                 self.prepared = true;
             }
             VolumeTool::Snapshot if !self.prepared => {
                 let way =
                     "begin with a phase with `preparation = true` and `work = { volume = \"prepare-snapshots\" }`";
-                return Err(Problem::new("a snapshot of a root that was not made for it").help(way));
+                return Err(Problem::new("a snapshot of a root that was not created for snapshots").help(way));
             }
             VolumeTool::Snapshot => numbers.into_iter().try_for_each(|number| self.taken_now(number))?,
             VolumeTool::DeleteSnapshot => {
@@ -91,8 +93,8 @@ impl World<'_> {
         match self.snapshots.insert(number, self.states.clone()) {
             None => Ok(()),
             Some(_) => {
-                Err(Problem::new(format!("snapshot {number} is there already"))
-                    .help("say by `first` from which number on"))
+                Err(Problem::new(format!("snapshot {number} exists already"))
+                    .help("set `first` to the first free number"))
             }
         }
     }
@@ -100,17 +102,19 @@ impl World<'_> {
     fn loses(&mut self, number: u64) -> Outcome<()> {
         match self.lost.replace(number) {
             None => Ok(()),
-            Some(gone) => Err(Problem::new(format!("device {gone} is gone already, and each block is on two"))
-                .help("have it rebuilt in an earlier phase")),
+            Some(gone) => {
+                Err(Problem::new(format!("device {gone} is missing already, and each block is on two devices"))
+                    .help("rebuild it in an earlier phase"))
+            }
         }
     }
 
     fn has_again(&mut self, number: u64) -> Outcome<()> {
         match self.lost.take() {
             Some(gone) if gone == number => Ok(()),
-            Some(gone) => Err(Problem::new(format!("device {gone} is the one that is gone")).help("rebuild that one")),
-            None => Err(Problem::new(format!("device {number} is there then"))
-                .help("have it lost in an earlier phase, with `preparation = true`")),
+            Some(gone) => Err(Problem::new(format!("the missing device is {gone}")).help("rebuild that one")),
+            None => Err(Problem::new(format!("at that point device {number} is not missing"))
+                .help("remove it in an earlier phase, with `preparation = true`")),
         }
     }
 
@@ -118,6 +122,6 @@ impl World<'_> {
         if self.snapshots.contains_key(&number) {
             return Ok(());
         }
-        Err(Problem::new(format!("there is no snapshot {number} then")).help("take it in an earlier phase"))
+        Err(Problem::new(format!("at that point there is no snapshot {number}")).help("take it in an earlier phase"))
     }
 }

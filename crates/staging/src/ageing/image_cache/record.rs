@@ -151,7 +151,7 @@ fn read(folder: &Folder, name: &str) -> std::io::Result<AgedImage> {
     let file = folder.read_file(name)?;
     let facts = rustix::fs::fstat(&file)?;
     if !owned::is_mine(&facts) || facts.st_mode & 0o002 != 0 {
-        return Err(std::io::Error::other("somebody else could have written it"));
+        return Err(std::io::Error::other("another user could have written it"));
     }
     let mut text = Vec::new();
     file.take(RECORD_LIMIT).read_to_end(&mut text)?;

@@ -126,14 +126,14 @@ fn an_image_that_was_exchanged_for_another_file_is_not_used_and_the_other_stays(
     let content = std::fs::read(image.file()).expect("read");
     std::fs::rename(image.file(), bench.folder.path().join("moved")).expect("moved");
     std::fs::write(image.file(), &content).expect("planted");
-    assert!(bench.unusable(5).contains("not the aged image that was made there"));
+    assert!(bench.unusable(5).contains("not the aged image that bakeoff made there"));
     bench.cache.remove(&image).expect("forgotten");
     assert_eq!(std::fs::read(image.file()).expect("it stays"), content);
     // Nor is a link to the real one, or to anything else.
     std::fs::remove_file(image.file()).expect("removed");
     std::os::unix::fs::symlink(bench.folder.path().join("moved"), image.file()).expect("linked");
     bench.cache.records().expect("open").write(&image).expect("written");
-    assert!(bench.unusable(5).contains("not the aged image that was made there"));
+    assert!(bench.unusable(5).contains("not the aged image that bakeoff made there"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Around {
         });
         if let Some((holder, held)) = held {
             let reason = format!("{held} is held by {holder} (LVM, RAID, encryption or another mapping)");
-            return Some((reason, "take that apart first, if nobody needs it"));
+            return Some((reason, "remove that mapping first, if it is not needed"));
         }
         btrfs_members(numbers).map(|(volume, member)| {
             let reason = format!("{member} belongs to the btrfs filesystem {volume}, which is in use");
@@ -131,7 +131,7 @@ fn mounted_on(mount: &Mount) -> String {
 pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<String>, StagingError> {
     let refuse = |reason: String, way: &str| Err(StagingError::refused(&device.path, reason, way));
     if device.read_only {
-        return refuse("it is read-only".into(), "`blockdev --setrw` lifts that, where the hardware allows it");
+        return refuse("it is read-only".into(), "`blockdev --setrw` makes it writable, if the hardware allows it");
     }
     if device.size_bytes == 0 {
         return refuse("it has no medium: its size is 0".into(), "");
@@ -151,9 +151,9 @@ pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<
     if let Some(one) = around.loops.iter().find(|one| twins.iter().any(|twin| twin.number == one.number)) {
         let on = match one.target {
             Some(Target::Block(number)) => around.name(number),
-            _ => format!("the file of the same bytes, {}", one.file.display()),
+            _ => format!("the file with the same bytes, {}", one.file.display()),
         };
-        let way = "`losetup --detach` that one, if nobody needs it";
+        let way = "`losetup --detach` that one, if it is not needed";
         return refuse(format!("{on} is attached to {}", one.name), way);
     }
     let files = bytes.files();
@@ -165,7 +165,7 @@ pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<
     let open = open_by_others(&same, &beside, &files);
     let is_beside = |opener: &&Opener| matches!(opener.target, Target::Block(number) if !same.contains(&number));
     if let Some(opener) = open.iter().find(|opener| !is_beside(opener)) {
-        return refuse(in_words(opener), "end that program, if nobody needs it");
+        return refuse(in_words(opener), "end that program, if it is not needed");
     }
     let user = around.user(&neighbours, &BTreeSet::new()).map(|(who, _)| who);
     Ok(user.into_iter().chain(open.iter().find(is_beside).map(in_words)).collect())

@@ -75,12 +75,16 @@ impl Suites {
     pub fn prepare(cache: &Path, journal: &Journal) -> Result<Suites, StagingError> {
         let folder = cache.join("apt");
         if let Some(missing) = ["apt-get", "apt-cache", "apt-config"].iter().find(|name| find_program(name).is_none()) {
-            let way = "apt is on Debian and its kin; elsewhere hand a kernel in by its path".into();
+            let way = "this needs apt, so Debian or a derivative; elsewhere give a kernel by its path".into();
             return Err(StagingError::missing_tool("a kernel of Debian's", missing, way));
         }
         let Some(keyring) = KEYRINGS.iter().find(|path| Path::new(path).is_file()) else {
-            return Err(StagingError::file("check packages of Debian with", Path::new(KEYRINGS[0]), "it is not there")
-                .with_way("apt-get install debian-archive-keyring"));
+            return Err(StagingError::file(
+                "check packages of Debian with",
+                Path::new(KEYRINGS[0]),
+                "it does not exist",
+            )
+            .with_way("apt-get install debian-archive-keyring"));
         };
         let machine = machine(journal)?;
         let written = write(&folder, keyring, &machine);
@@ -94,7 +98,7 @@ impl Suites {
         let updated = self
             .command(["apt-get", "-q", "update"])
             .accept(&[0, 100])
-            .hint("it needs the network; a kernel that is here works without")
+            .hint("this needs the network; a downloaded kernel works without it")
             .run(journal)
             .map_err(StagingError::command("reading the lists of Debian's suites"))?;
         let unread = unread(&updated.stderr);
@@ -133,7 +137,7 @@ impl Suites {
         let get = self.command(["apt-get", "-q", "download"]).typed();
         Command::shell(format!("cd {} && {get} {}", quoted(folder), packages.join(" ")))
             .limit(DOWNLOAD_LIMIT)
-            .hint("downloading needs the network; a kernel that is here can be handed in by its path")
+            .hint("the download needs the network; without it give an installed kernel by its path")
             .run(journal)
             .map_err(StagingError::command(format!("downloading {}", offer.package)))
             .map(|_| ())
@@ -155,9 +159,9 @@ fn failed(said: &str) -> StagingError {
         .lines()
         .map(|line| line.trim_start_matches("E:").trim_start_matches("W:").trim())
         .find(|line| !line.is_empty());
-    let first = first.unwrap_or("apt failed, and said nothing");
+    let first = first.unwrap_or("apt failed without a message");
     let problem = format!("the kernel list of Debian's suites cannot be read: {first}");
-    StagingError::other(problem, "it needs the network; a kernel that is here works without")
+    StagingError::other(problem, "this needs the network; a downloaded kernel works without it")
 }
 
 /// Suites that apt could not read, by its complaints: each names the address of a file, or the suite.

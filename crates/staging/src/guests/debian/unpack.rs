@@ -75,7 +75,7 @@ fn only_folder(folder: &Path) -> std::io::Result<String> {
     let entries: Vec<PathBuf> = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     match entries.as_slice() {
         [one] if one.is_dir() => Ok(one.file_name().unwrap_or_default().to_string_lossy().into_owned()),
-        _ => Err(std::io::Error::other(format!("its package has {} folders of modules, not one", entries.len()))),
+        _ => Err(std::io::Error::other(format!("its package has {} module folders instead of one", entries.len()))),
     }
 }
 
