@@ -143,7 +143,7 @@ fn virtualisation(machine: &Machine) -> Check {
     if found.kind == "none" {
         return check("virtualisation", Level::Ok, format!("none{container}"), "");
     }
-    let finding = format!("{} (told by {}){container}", found.kind, found.told_by);
+    let finding = format!("{} (reported by {}){container}", found.kind, found.told_by);
     let advice =
         "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
     check("virtualisation", Level::Warn, finding, advice)

@@ -95,7 +95,10 @@ fn beneath(evidence: &Evidence) -> Option<Remark> {
     Some(Remark {
         kind: Disturbance::TrafficBeneath,
         share: surplus as f64 / (own + surplus) as f64,
-        text: format!("the disk beneath ({name}) moved {:.1} MB more than the device under test", surplus as f64 / 1e6),
+        text: format!(
+            "the underlying disk ({name}) moved {:.1} MB more than the device under test",
+            surplus as f64 / 1e6
+        ),
     })
 }
 
