@@ -133,7 +133,7 @@ impl Watcher for Progress {
                 self.line(&format!("round {}: {decision}", block + 1));
                 if let Some(leaderboard) = leaderboard(table) {
                     self.log.say(&leaderboard.whole.join("\n"));
-                    self.leaderboard = format!("after round {}: {}", block + 1, leaderboard.line);
+                    self.leaderboard = format!("round {}: {}", block + 1, leaderboard.line);
                     self.log.say(&self.leaderboard);
                     if self.bar.is_none() {
                         eprintln!("{}", self.leaderboard);
