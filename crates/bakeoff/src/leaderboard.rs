@@ -8,7 +8,7 @@ const NAMED: usize = 4;
 
 /// The leaderboard of a table.
 pub struct Leaderboard {
-    /// In how many operations each leads or ties: one line.
+    /// How many times slower than the best each is on average: one line.
     pub line: String,
     /// One line an operation.
     pub whole: Vec<String>,
@@ -25,16 +25,17 @@ pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
     if rankings.is_empty() {
         return None;
     }
-    let mut ahead: Vec<(usize, usize)> = (0..table.contenders.len())
-        .map(|contender| (rankings.iter().filter(|ranking| leads(ranking, contender)).count(), contender))
-        .filter(|(count, _)| *count > 0)
-        .collect();
-    ahead.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let named = ahead.iter().take(NAMED).map(|(count, who)| format!("{} in {count}", table.contenders[*who].name));
+    let mean = |contender: usize| Some((mean(&rankings, contender)?, contender));
+    let mut means: Vec<(f64, usize)> = (0..table.contenders.len()).filter_map(mean).collect();
+    means.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if means.is_empty() {
+        return None;
+    }
+    let named = means.iter().take(NAMED).map(|(mean, who)| format!("{} {mean:.2}x", table.contenders[*who].name));
     let open = rankings.iter().filter(|ranking| is_open(ranking)).count();
-    let mut line = format!("ahead in {} operations: {}", rankings.len(), named.collect::<Vec<_>>().join(", "));
+    let mut line = format!("on average {} the best", named.collect::<Vec<_>>().join(", "));
     if open > 0 {
-        line.push_str(&format!("; {open} open"));
+        line.push_str(&format!("; {open} of {} open", rankings.len()));
     }
     Some(Leaderboard { line, whole: rankings.iter().map(|ranking| whole(table, judgement, ranking)).collect() })
 }
@@ -45,9 +46,14 @@ pub fn compared<'j>(table: &Table, judgement: &'j Judgement) -> Vec<&'j Ranking>
     judgement.rankings.iter().filter(says).collect()
 }
 
-/// The best, and those to which no difference is shown.
-fn leads(ranking: &Ranking, contender: usize) -> bool {
-    ranking.front().any(|member| member == contender)
+/// Geometric mean of how many times slower than the best a contender is; absent where it lacks one of the operations.
+fn mean(rankings: &[&Ranking], contender: usize) -> Option<f64> {
+    let ratio = |ranking: &&Ranking| match ranking.others.iter().find(|other| other.contender == contender) {
+        Some(other) => Some(other.ratio),
+        None => (ranking.best == contender).then_some(1.0),
+    };
+    let logs: Option<f64> = rankings.iter().map(|ranking| ratio(ranking).map(f64::ln)).sum();
+    logs.map(|logs| (logs / rankings.len() as f64).exp())
 }
 
 fn is_open(ranking: &Ranking) -> bool {
@@ -84,7 +90,7 @@ mod tests {
     use judge::{Cell, Contender, Operation, OperationId, Sample};
 
     #[test]
-    fn who_is_ahead_is_counted_and_told_by_operation() {
+    fn means_over_all_operations_and_each_operation_are_shown() {
         let sample = |block: u32, value: f64| Sample { block, value, ..Sample::default() };
         let cell = |operation, contender, value: f64| Cell {
             operation,
@@ -105,7 +111,7 @@ mod tests {
             margin: None,
         };
         let found = leaderboard(&table).expect("there is a leaderboard");
-        assert_eq!(found.line, "ahead in 2 operations: ext4 in 2");
+        assert_eq!(found.line, "on average ext4 1.00x, xfs 1.73x the best");
         assert!(
             found.whole[0].contains("create cold: ext4 1.0") && found.whole[0].contains("xfs x2.00"),
             "{:?}",

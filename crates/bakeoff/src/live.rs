@@ -20,7 +20,7 @@ use report::live::{Ended, Line, News, Place, Progress, Step};
 use runner::News as Heard;
 use site::{LiveSite, Shared};
 use standings::History;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +86,7 @@ impl Live {
             phases: phases.collect(),
             place: Place::default(),
             phase: None,
-            pace: Pace::new(),
+            pace: Pace::new(plan),
             history: History::of(plan),
             latencies: Latencies::default(),
             log: VecDeque::new(),
@@ -169,11 +169,14 @@ impl Live {
         if trial.status == TrialStatus::Failed {
             self.warn(format!("{place}: {}", trial.reason.as_deref().unwrap_or("failed for an unknown reason")));
         }
-        let disturbed = trial.phases.iter().filter(|phase| !phase.evidence.disturbed.is_empty());
-        let disturbed = disturbed.map(|phase| format!("{}: {}", phase.name, phase.evidence.disturbed.join(", ")));
-        let disturbed = disturbed.collect::<Vec<_>>().join("; ");
-        if !disturbed.is_empty() {
-            self.warn(format!("{place}, disturbed: {disturbed}"));
+        let mut disturbed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for phase in &trial.phases {
+            phase.evidence.disturbed.iter().for_each(|what| {
+                disturbed.entry(what).or_default().insert(&phase.name);
+            });
+        }
+        for (what, phases) in disturbed {
+            self.warn(format!("{place}: {what} ({})", phases.into_iter().collect::<Vec<_>>().join(", ")));
         }
         trial.remarks.iter().for_each(|remark| self.warn(format!("{contender}, {}: {remark}", trial.workload)));
     }

@@ -1,20 +1,25 @@
 //! How fast a run goes: the time that has gone, and the time that the rest will take by the trials so far.
 //! In: trials as they end. Out: durations.
 
-use records::TrialRecord;
+use records::{ResolvedPlan, TrialRecord};
 use std::time::{Duration, Instant};
 
 /// The pace of a run since it began, or went on.
 pub struct Pace {
     began: Instant,
+    /// Time to spend, which holds whatever the number of trials; absent where a number of rounds is asked for.
+    budget: Option<Duration>,
     /// Seconds that trials took: sum and count.
     took: (f64, u32),
 }
 
 impl Pace {
     /// From now on.
-    pub fn new() -> Pace {
-        Pace { began: Instant::now(), took: (0.0, 0) }
+    pub fn new(plan: &ResolvedPlan) -> Pace {
+        let sampling = &plan.sampling;
+        let seconds = sampling.budget_seconds.filter(|_| sampling.samples.is_none());
+        let budget = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Pace { began: Instant::now(), budget, took: (0.0, 0) }
     }
 
     /// A trial ended.
@@ -27,10 +32,31 @@ impl Pace {
         self.began.elapsed()
     }
 
-    /// What so many more trials will take; `None` where none has ended, or none is left.
+    /// What is left of the budget; without one, or once it is spent, what so many more trials will take: `None` where none has
+    /// ended, or none is left.
     pub fn left(&self, done: usize, of: usize) -> Option<Duration> {
+        if let Some(left) = self.budget.and_then(|budget| budget.checked_sub(self.gone())) {
+            return Some(left);
+        }
         let (seconds, count) = self.took;
         let more = of.checked_sub(done).filter(|more| *more > 0 && count > 0)?;
         Some(Duration::from_secs_f64(seconds / f64::from(count) * more as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(budget: Option<u64>, done: usize, of: usize) -> Option<f64> {
+        let pace = Pace { began: Instant::now(), budget: budget.map(Duration::from_secs), took: (4.0, 2) };
+        pace.left(done, of).map(|left| left.as_secs_f64().round())
+    }
+
+    #[test]
+    fn time_left_is_that_of_the_budget_and_without_one_that_of_the_trials() {
+        assert_eq!((left(Some(100), 2, 5), left(Some(100), 5, 5)), (Some(100.0), Some(100.0)));
+        assert_eq!((left(None, 2, 5), left(None, 5, 5)), (Some(6.0), None));
+        assert_eq!(left(Some(0), 2, 5), Some(6.0), "a budget that is spent says nothing of what is still to do");
     }
 }

@@ -185,7 +185,7 @@ fn in_one(promise: &PromiseResult) -> String {
 fn losses(one: &Survived) -> Option<String> {
     let Figures { median, worst } = one.lost_seconds;
     Some(format!(
-        "{}: of work that nobody synced a cut takes the last {}, at worst {}.",
+        "{}: of unsynced work a cut takes the last {}, at worst {}.",
         one.shown(),
         seconds(median?),
         seconds(worst?)
@@ -277,9 +277,7 @@ fn after(all: &[Survived]) -> Vec<Row> {
         false => Cell::plain("-"),
     };
     let mut rows = vec![
-        row("lost, median", "of work that had returned and nobody synced", &|one| {
-            figure(one.lost_seconds.median, seconds)
-        }),
+        row("lost, median", "of unsynced work that had returned", &|one| figure(one.lost_seconds.median, seconds)),
         row("lost, at worst", "the same, at worst", &|one| figure(one.lost_seconds.worst, seconds)),
         row("foreign bytes", "old or other files' content in a file, the most of any state", &foreign),
         row("not mounted", "states that could not be mounted", &refused),
@@ -339,7 +337,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
             first.seed
         ),
         "12 %+folder: broken so often in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file); its variants are the rows below.".into(),
-        "lost: seconds of work whose calls had returned and that nobody synced. Each promise in a sentence: docs/power-cut.md".into(),
+        "lost: seconds of unsynced work whose calls had returned. Each promise in a sentence: docs/power-cut.md".into(),
     ];
     if first.lying {
         said.push("The disk lied about its flushes: what is broken here is the disk's fault.".into());
@@ -505,7 +503,7 @@ mod tests {
         assert!(text.starts_with("ext2 (ext4 driver) did NOT keep"), "{text}");
         // The head of the column, a word on each line.
         assert!(text.lines().any(|line| line.trim() == "driver)" || line.contains(" driver)")), "{text}");
-        assert!(text.contains("ext2 (ext4 driver): of work that nobody synced"), "{text}");
+        assert!(text.contains("ext2 (ext4 driver): of unsynced work"), "{text}");
     }
 
     #[test]

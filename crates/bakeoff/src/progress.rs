@@ -6,8 +6,9 @@ use crate::log::Log;
 use crate::pace::Pace;
 use crate::text;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use records::{TrialRecord, TrialStatus};
+use records::{ResolvedPlan, TrialRecord, TrialStatus};
 use runner::{News, Watcher};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
@@ -21,12 +22,14 @@ pub struct Progress {
     block: u32,
     /// Who is ahead after the last block; empty before.
     leaderboard: String,
+    /// Reasons of failures that were printed.
+    reasons: HashSet<String>,
     log: Log,
 }
 
 impl Progress {
     /// A display on a terminal, plain lines where there is none or where they are asked for; a log beside the ledger.
-    pub fn new(plain: bool, ledger: &Path) -> Self {
+    pub fn new(plain: bool, ledger: &Path, plan: &ResolvedPlan) -> Self {
         let terminal =
             std::io::stderr().is_terminal() && !plain && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
         let bar = terminal.then(|| {
@@ -37,7 +40,7 @@ impl Progress {
         });
         let now = String::new();
         let (step, leaderboard, log) = (now.clone(), now.clone(), Log::beside(ledger));
-        Self { bar, pace: Pace::new(), step, now, block: 0, leaderboard, log }
+        Self { bar, pace: Pace::new(plan), step, now, block: 0, leaderboard, reasons: HashSet::new(), log }
     }
 
     fn line(&mut self, text: &str) {
@@ -80,6 +83,7 @@ impl Progress {
         }
         if trial.status == TrialStatus::Failed {
             let reason = trial.reason.as_deref().unwrap_or("failed for an unknown reason");
+            self.reasons.insert(reason.into());
             self.line(&format!("  {contender}, {}: {reason}", trial.workload));
         }
     }
@@ -100,6 +104,7 @@ impl Watcher for Progress {
                 }
             }
             News::Remark(text) => self.line(text),
+            News::ContenderOut { label, why } if self.reasons.contains(why) => self.line(&format!("{label} drops out")),
             News::ContenderOut { label, why } => self.line(&format!("{label} drops out: {why}")),
             News::TrialBegan { block, contender, workload } => {
                 self.block = block;
@@ -126,7 +131,7 @@ impl Watcher for Progress {
                 self.line(&format!("round {}: {decision}", block + 1));
                 if let Some(leaderboard) = leaderboard(table) {
                     self.log.say(&leaderboard.whole.join("\n"));
-                    self.leaderboard = format!("after round {}: {}", block + 1, leaderboard.line);
+                    self.leaderboard = format!("round {}: {}", block + 1, leaderboard.line);
                     self.log.say(&self.leaderboard);
                     if self.bar.is_none() {
                         eprintln!("{}", self.leaderboard);

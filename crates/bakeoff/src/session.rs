@@ -224,7 +224,7 @@ fn carry_on(
     let ager = Ager { agent: agent::command()?, stop: Arc::clone(&stop) };
     let Opened { mut venue, one_by_one } = place::venue(plan, filesystems, ager)?;
     let live = server.map(|server| Live::start(server, plan, id)).transpose()?;
-    let mut watchers = Watchers { progress: Progress::new(output.plain, ledger.path()), live };
+    let mut watchers = Watchers { progress: Progress::new(output.plain, ledger.path(), plan), live };
     if let Some(why) = one_by_one {
         watchers.news(News::Remark(&format!("contenders take turns by whole trials: {why}")));
     }
@@ -294,7 +294,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         println!("\n{:.0} % of {} was measured work.", time.share() * 100.0, judge::duration(time.all));
     }
     if shown.material.trials.iter().all(|trial| trial.status == TrialStatus::Failed) {
-        return Err(Failure::new(format!("run {id}: nothing could be measured, for the reasons above")));
+        return Err(Failure::new(format!("run {id}: nothing could be measured; see the reasons above")));
     }
     Ok(gate(&shown.view, &output.fail_on))
 }

@@ -15,6 +15,12 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
+/// Prints a text, wrapped to the terminal: a head as it is, then the text; further lines are indented as far as the head is wide.
+pub fn print_beside(head: &str, text: &str) {
+    let rest = " ".repeat(head.chars().count());
+    print!("{}", wrapped(text, width(), head, &rest));
+}
+
 /// A text in one line, and cut where it has more letters than that.
 pub fn shortened(text: &str, length: usize) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -106,3 +106,14 @@ fn examples_fit_eighty_columns() {
         assert_eq!(examples(80, verb), examples(100, verb), "{verb}");
     }
 }
+
+#[test]
+fn lists_fit_eighty_columns() {
+    let place = Place::new();
+    for words in ["systems", "workloads", "workloads small-files", "doctor"] {
+        let list = text(&place, words);
+        // A longer word has a line of its own.
+        let wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+        assert_eq!(list.lines().filter(wide).collect::<Vec<_>>(), Vec::<&str>::new(), "{words}");
+    }
+}

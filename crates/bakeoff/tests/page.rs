@@ -3,7 +3,7 @@
 mod support;
 
 use prerequisites::needs;
-use support::browser::Browser;
+use support::browser::{Browser, Tab};
 use support::{Place, root};
 
 const WORK: &str = "--set small-files.files=300 --set small-files.some=60 --samples 3 --seed 11 --plain";
@@ -39,6 +39,7 @@ fn filesystems_are_formatted_measured_and_judged_and_every_form_of_the_result_is
     place.bakeoff("show --markdown").well();
     place.bakeoff("show --why small-files/create/ext4").well();
     page_is_quiet(&place);
+    page_is_short(&place);
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -63,6 +64,31 @@ fn page_is_quiet(place: &Place) {
         assert_eq!(around, None, "{made_up} is no figure");
     }
 }
+
+/// Sections are folded, links lead into them, no letter is tiny, and the picture is one stop of the tabulator.
+fn page_is_short(place: &Place) {
+    needs!(chromium);
+    let mut tab = Tab::open(place, &format!("file://{}", place.path("page/index.html").display()));
+    for (width, dark) in [(390, false), (1440, true), (1440, false)] {
+        assert_eq!(tab.beyond(width, dark), Vec::<String>::new(), "something is cut off");
+    }
+    let height = tab.value("document.documentElement.scrollHeight").as_u64();
+    assert!(height.is_some_and(|height| height < 4000), "{height:?} pixels");
+    assert_eq!(tab.value("document.querySelectorAll('.card g[tabindex=\"0\"]').length"), 1);
+    tab.value("location.hash = document.querySelector('.card figcaption a').hash");
+    tab.until("document.querySelector('details.fold[open] .chart svg') !== null");
+    let tiny = tab.value(TINY);
+    assert_eq!(tiny, serde_json::json!([]), "letters below 12 pixels");
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+/// Texts whose letters are smaller than 12 pixels, pictures scaled as they are shown.
+const TINY: &str = "[...document.querySelectorAll('body *')].filter((e) => {
+    if (e.children.length > 0 || !e.textContent.trim() || e.getBoundingClientRect().width === 0) return false;
+    const box = e.ownerSVGElement && e.ownerSVGElement.viewBox.baseVal;
+    const scale = box && box.width ? e.ownerSVGElement.getBoundingClientRect().width / box.width : 1;
+    return parseFloat(getComputedStyle(e).fontSize) * scale < 11.9;
+}).map((e) => `${e.tagName} ${e.textContent}`)";
 
 /// What a person sees of a page, which the browser must open without a complaint.
 fn opened(place: &Place, page: &str) -> String {

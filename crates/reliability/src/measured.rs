@@ -114,9 +114,7 @@ impl Measured {
             words.push_str(&format!(", {} states could not be mounted{torn}", self.unmountable));
         }
         if let (Some(median), Some(worst)) = (self.lost_median_seconds, self.lost_worst_seconds) {
-            words.push_str(&format!(
-                "; of work that nobody synced the last {median:.0} s were gone, at worst {worst:.0} s"
-            ));
+            words.push_str(&format!("; of unsynced work the last {median:.0} s were lost, at worst {worst:.0} s"));
         }
         let place = if self.here { "here" } else { "by Bakeoff's makers" };
         format!("{words} ({}, Linux {}, {place}, {})", self.contender, self.kernel, self.date)
@@ -248,7 +246,7 @@ mod tests {
         let mut one = row("ext4", false, 1000);
         assert_eq!(
             one.words(),
-            "kept all that is promised in 1000 power cuts; of work that nobody synced the last 20 s were gone, at worst 36 s \
+            "kept all that is promised in 1000 power cuts; of unsynced work the last 20 s were lost, at worst 36 s \
              (ext4, Linux 6.18, by Bakeoff's makers, 2026-11-23)"
         );
         one.broken = BTreeMap::from([("fsync".into(), 0.47), ("rename".into(), 0.002)]);

@@ -15,7 +15,8 @@ globalThis.bakeoffCharts = (() => {
     dark: { ink: "#e8eaed", quiet: "#9aa2ad", rule: "#343a42", ground: "#16191d" },
   };
   const MARKS = { best: "▲", tie: "=", leading: "?", unresolved: "?", likely: "~", worse: "", alone: "" };
-  const ROW = 26;
+  // Where the returned figure is below the median, a higher lane keeps it away from the next one.
+  const laneHeight = (row) => (row.both ? 34 : 26);
 
   const color = (slot, theme) => PALETTE[theme][slot % PALETTE[theme].length];
   // Beyond twelve contenders colours come again, fainter.
@@ -39,7 +40,7 @@ globalThis.bakeoffCharts = (() => {
   const chosen = (data, row, settings) => {
     const hidden = settings.hidden || [];
     const cells = row.cells.filter((cell) => !hidden.includes(cell.c));
-    const key = settings.sort || "plan";
+    const key = settings.sort || "answer";
     if (key === "best") cells.sort((a, b) => (row.higher ? b.median - a.median : a.median - b.median));
     else if (key === "name") cells.sort((a, b) => data.contenders[a.c].name.localeCompare(data.contenders[b.c].name));
     else if (key.startsWith("axis:")) {
@@ -61,7 +62,7 @@ globalThis.bakeoffCharts = (() => {
         ? [
             { text: `${row.workload}: ${row.title}`, left: 20, top: 14, textStyle: { fontSize: 19, fontWeight: 600, color: theme.ink } },
             { text: `${what}, ${unit}`, left: 20, top: 42, textStyle: { fontSize: 13, fontWeight: 400, color: theme.quiet } },
-            { text: `${data.source}${note}`, left: 20, bottom: 8, textStyle: { fontSize: 11, fontWeight: 400, color: theme.quiet } },
+            { text: `${data.source}${note}`, left: 20, bottom: 8, textStyle: { fontSize: 12, fontWeight: 400, color: theme.quiet } },
           ]
         : [],
       tooltip: alone
@@ -98,8 +99,8 @@ globalThis.bakeoffCharts = (() => {
       xAxis: {
         nameLocation: "middle",
         nameGap: 26,
-        nameTextStyle: { color: theme.quiet, fontSize: size - 1 },
-        axisLabel: { color: theme.quiet, fontSize: size - 1, hideOverlap: true, formatter: plain },
+        nameTextStyle: { color: theme.quiet, fontSize: 12 },
+        axisLabel: { color: theme.quiet, fontSize: 12, hideOverlap: true, formatter: plain },
         splitLine: { lineStyle: { color: theme.rule } },
         axisLine: { show: false },
         axisTick: { show: false },
@@ -135,6 +136,21 @@ globalThis.bakeoffCharts = (() => {
     },
   });
 
+  // Medians, a mark in each lane.
+  const medians = (data, cells, value, offset, settings) => ({
+    type: "scatter",
+    symbol: "diamond",
+    symbolSize: 13,
+    symbolOffset: [0, offset],
+    z: 6,
+    data: cells.map((cell, at) => {
+      const { slot } = data.contenders[cell.c];
+      return { value: [value(cell), at], itemStyle: { color: color(slot, settings.theme), opacity: bold(slot) } };
+    }),
+  });
+
+  const better = (row) => `${row.higher ? "more" : "less"} is better`;
+
   const axisOf = (values, settings, name) => {
     const positive = values.filter((value) => value > 0);
     if (settings.scale !== "log" || positive.length === 0) return { type: "value", min: 0, name };
@@ -146,8 +162,6 @@ globalThis.bakeoffCharts = (() => {
     const power = 10 ** Math.floor(Math.log10(value));
     return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value * (1 - 1e-9));
   };
-  // With fewer samples a bar would say more than they do.
-  const FEW = 5;
   // How far beyond the samples an axis goes at most; what goes on is cut with an arrow.
   const BEYOND = 1.3;
 
@@ -158,8 +172,7 @@ globalThis.bakeoffCharts = (() => {
     const log = settings.scale === "log";
     const texts = cells.map((cell) => `${MARKS[cell.standing]} ${cell.text}`.trim());
     const every = cells.flatMap((cell) => [cell.median, ...cell.samples, ...cell.aside]).map(scaled);
-    const axis = axisOf(every, settings, row.unit.sign);
-    const points = log || cells.every((cell) => cell.samples.length < FEW);
+    const axis = axisOf(every, settings, `${row.unit.sign}, ${better(row)}`);
     const limit = settings.cut ? cutAt(cells, row, settings.cut) : Infinity;
     const most = Math.max(...every, row.device ? scaled(row.device) : 0);
     const beside = cells.flatMap((cell) => [...(cell.interval || []), ...(row.both && cell.returned ? [cell.returned] : [])]).map(scaled);
@@ -169,13 +182,9 @@ globalThis.bakeoffCharts = (() => {
     if (isFinite(limit) && cut.length > 0) {
       axis.max = limit;
       const named = cut.map((cell) => `${data.contenders[cell.c].name} ${cell.text}`).join(", ");
-      axis.name = `${row.unit.sign}; cut at ${plain(limit)}: ${named}`;
+      axis.name = `${axis.name}; cut at ${plain(limit)}: ${named}`;
     }
-    const bar = (cell) => ({
-      value: points ? NaN : Math.min(scaled(cell.median), limit),
-      itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) },
-    });
-    const offset = row.both ? -3 : 0;
+    const offset = row.both ? -5 : 0;
     const dots = (which, hollow) =>
       cells.flatMap((cell, lane) =>
         cell[which].map((value, number) => ({
@@ -185,9 +194,9 @@ globalThis.bakeoffCharts = (() => {
         })),
       );
     const series = [
-      { type: "bar", name: "median", barWidth: row.both ? 10 : 14, barGap: "15%", data: cells.map(bar) },
+      medians(data, cells, (cell) => Math.min(scaled(cell.median), limit), offset, settings),
       whiskers(cells.map((cell) => cell.interval && cell.interval.map(scaled)), theme, offset, axis.max),
-      { type: "scatter", symbolSize: points ? 3.5 : 4.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
+      { type: "scatter", symbolSize: 3.5, silent: true, z: 5, clip: true, data: [...dots("samples", false), ...dots("aside", true)] },
     ];
     if (row.both) {
       // A tick and no bar: it is not what is judged, and may be the cache's. Beyond the axis it is an arrow at its end.
@@ -197,34 +206,25 @@ globalThis.bakeoffCharts = (() => {
         symbol: scaled(cell.returned) > end ? "triangle" : "rect",
         symbolRotate: scaled(cell.returned) > end ? -90 : 0,
         symbolSize: scaled(cell.returned) > end ? [7, 7] : [3, 7],
-        symbolOffset: [scaled(cell.returned) > end ? -5 : 0, 8],
+        symbolOffset: [scaled(cell.returned) > end ? -5 : 0, 7],
         itemStyle: { color: "transparent", borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 1.5 },
       });
       series.push({ type: "scatter", name: "until returned", silent: true, z: 5, clip: false, data: cells.flatMap((cell, lane) => (cell.returned ? [tick(cell, lane)] : [])) });
-    }
-    if (points) {
-      // A bar has no foot on a logarithmic scale, and promises too much of few samples: medians are marks here.
-      const medians = cells.map((cell, lane) => ({
-        value: [Math.min(scaled(cell.median), limit), lane],
-        symbolOffset: [0, offset],
-        itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), borderColor: color(data.contenders[cell.c].slot, settings.theme), borderWidth: 2 },
-      }));
-      series.push({ type: "scatter", symbol: "diamond", symbolSize: 12, z: 6, data: medians });
     }
     if (row.device) {
       series[0].markLine = {
         silent: true,
         symbol: "none",
         lineStyle: { color: theme.quiet, type: "dashed" },
-        label: { formatter: "raw device", color: theme.quiet, fontSize: 11, position: "start", distance: 3 },
+        label: { formatter: "raw device", color: theme.quiet, fontSize: 12, position: "start", distance: 3 },
         data: [{ xAxis: scaled(row.device) }],
       };
     }
-    const what = `${row.durable ? "until durable" : "until the last call returned"}${row.both ? " (ticks: until returned)" : ""}${row.higher ? "" : "; less is better"}`;
+    const what = `${row.durable ? "until durable" : "until the last call returned"}${row.both ? " (ticks: until returned)" : ""}`;
     const option = frame(data, row, settings, what, row.unit.words, "; median, 95 % interval, every sample; ▲ best, = tie, ? can't tell yet");
     if (option.tooltip) {
       option.tooltip.formatter = (point) => {
-        const cell = cells[point.seriesType === "scatter" ? point.value[1] : point.dataIndex];
+        const cell = cells[point.value[1]];
         return cell ? told(data, row, cell) : "";
       };
     }
@@ -253,19 +253,19 @@ globalThis.bakeoffCharts = (() => {
     const cells = chosen(data, row, settings).filter((cell) => cell.cpu !== null);
     if (cells.length === 0) return null;
     const option = frame(data, row, settings, "CPU of the workers", "percent of one core");
-    if (option.tooltip) option.tooltip.formatter = (point) => `<b>${escaped(data.contenders[cells[point.dataIndex].c].name)}</b> ${plain(cells[point.dataIndex].cpu)} %`;
+    if (option.tooltip) option.tooltip.formatter = (point) => `<b>${escaped(data.contenders[cells[point.value[1]].c].name)}</b> ${plain(cells[point.value[1]].cpu)} %`;
     const series = [
-      { type: "bar", barWidth: 14, data: cells.map((cell) => ({ value: cell.cpu, itemStyle: { color: color(data.contenders[cell.c].slot, settings.theme), opacity: bold(data.contenders[cell.c].slot) } })) },
+      medians(data, cells, (cell) => cell.cpu, 0, settings),
       whiskers(cells.map((cell) => cell.cpu_interval), theme, 0),
     ];
     const texts = cells.map((cell) => `${plain(cell.cpu)} %`);
-    return { ...option, ...lanes(data, row, cells, settings, texts, { type: "value", min: 0, name: "% of one core" }), series };
+    return { ...option, ...lanes(data, row, cells, settings, texts, { type: "value", min: 0, name: "% of one core, less is better" }), series };
   };
 
   // Lines with a legend below; `lines` holds contender and points.
   const curves = (data, row, settings, what, unit, lines, xAxis, yAxis, value) => {
     const theme = THEMES[settings.theme];
-    const quiet = { color: theme.quiet, fontSize: settings.alone ? 12 : 11 };
+    const quiet = { color: theme.quiet, fontSize: 12 };
     const option = frame(data, row, settings, what, unit);
     if (option.tooltip) {
       option.tooltip.trigger = "axis";
@@ -317,7 +317,7 @@ globalThis.bakeoffCharts = (() => {
     if (lines.length === 0) return null;
     const present = names.map(label).filter((name) => lines.some((line) => line.points.some(([p]) => p === name)));
     const xAxis = { type: "category", data: present, name: "percentile of all operations" };
-    const yAxis = { type: "log", name: "latency", axisLabel: { formatter: duration } };
+    const yAxis = { type: "log", name: "latency, less is better", axisLabel: { formatter: duration } };
     return curves(data, row, settings, "latency of one operation", "time, logarithmic; less is better", lines, xAxis, yAxis, duration);
   };
 
@@ -328,7 +328,7 @@ globalThis.bakeoffCharts = (() => {
       .map((cell) => ({ contender: data.contenders[cell.c], points: cell.series.values.map((value, at) => [(at + 0.5) * cell.series.interval, value / perSecond.divisor]) }));
     if (lines.length === 0) return null;
     const xAxis = { type: "value", min: 0, name: "seconds since the start", axisLabel: { formatter: plain } };
-    const yAxis = { type: "value", min: 0, name: perSecond.sign, axisLabel: { formatter: plain } };
+    const yAxis = { type: "value", min: 0, name: `${perSecond.sign}, more is better`, axisLabel: { formatter: plain } };
     return curves(data, row, settings, "throughput over time, median of the trials", perSecond.words, lines, xAxis, yAxis, (value) => `${plain(value)} ${perSecond.sign}`);
   };
 
@@ -342,14 +342,13 @@ globalThis.bakeoffCharts = (() => {
       }));
     if (lines.length === 0) return null;
     const xAxis = { type: "value", min: 0, name: "seconds since the start", axisLabel: { formatter: plain } };
-    const yAxis = { type: "log", name: "latency", axisLabel: { formatter: duration } };
+    const yAxis = { type: "log", name: "latency, less is better", axisLabel: { formatter: duration } };
     return curves(data, row, settings, "longest call in each interval, of all trials", "time, logarithmic; less is better", lines, xAxis, yAxis, duration);
   };
 
-  // Whiskers that stand upright; `pairs` holds place on the x axis, low, high, and the place of the bar among its neighbours.
-  // Beside bars they are black; on lines, which cross, each has the colour of its own.
+  // Whiskers that stand upright; `pairs` holds place on the x axis, low, high, and the place of the line, which has a colour and an offset.
   // One that goes beyond `end` is cut there, with an arrow.
-  const uprights = (pairs, theme, count, colors, end = Infinity) => ({
+  const uprights = (pairs, colors, offset, end = Infinity) => ({
     type: "custom",
     silent: true,
     clip: false,
@@ -357,13 +356,12 @@ globalThis.bakeoffCharts = (() => {
     data: pairs,
     encode: { x: 0, y: [1, 2] },
     renderItem: (_, api) => {
-      const beside = count > 0 ? api.barLayout({ count, barGap: "10%", barCategoryGap: "30%" })[api.value(3)].offsetCenter : 0;
       const low = api.coord([api.value(0), api.value(1)]);
       const beyond = api.value(2) > end;
       const high = api.coord([api.value(0), Math.min(api.value(2), end)]);
       if (!isFinite(low[1]) || !isFinite(high[1])) return null;
-      const x = low[0] + beside;
-      const ink = colors ? colors[api.value(3)] : theme.ink;
+      const x = low[0] + offset(api.value(3));
+      const ink = colors[api.value(3)];
       const line = (x1, y1, x2, y2) => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: ink, lineWidth: 1.5 } });
       const last = beyond
         ? { type: "polygon", shape: { points: [[x, high[1]], [x - 4, high[1] + 7], [x + 4, high[1] + 7]] }, style: { fill: ink } }
@@ -372,46 +370,45 @@ globalThis.bakeoffCharts = (() => {
     },
   });
 
-  // Figures over what was varied: lines where the values have an order, bars side by side where they have none.
+  // Figures over what was varied: lines where the values have an order, marks side by side where they have none.
   // `lines` holds for each its name, its place in the palette and a cell or nothing for each value.
   const over = (data, head, settings, axis, all) => {
     const lines = all.filter((line) => line.points.some(Boolean));
     if (axis.values.filter((_, at) => lines.some((line) => line.points[at])).length < 2) return null;
     const theme = THEMES[settings.theme];
     const scaled = (value) => value / head.unit.divisor;
-    const bars = !axis.ordered && settings.scale !== "log";
+    const step = Math.min(12, (0.8 * (settings.width - 120)) / (axis.values.length * lines.length));
+    const offset = (place) => (axis.ordered ? 0 : (place - (lines.length - 1) / 2) * step);
     const x = (at) => (axis.positions ? axis.positions[at] : at);
     const present = (line) => line.points.flatMap((cell, at) => (cell ? [[at, cell]] : []));
     const every = lines.flatMap((line) => present(line).flatMap(([, cell]) => [cell.median, ...(cell.interval || [])])).map(scaled);
-    const series = lines.map((line) => {
-      const paint = { color: color(line.slot, settings.theme), opacity: bold(line.slot) };
-      if (bars) return { type: "bar", name: line.name, barGap: "10%", barCategoryGap: "30%", barMaxWidth: 46, itemStyle: paint, data: line.points.map((cell) => (cell ? scaled(cell.median) : "-")) };
-      return {
-        type: "line",
-        name: line.name,
-        data: present(line).map(([at, cell]) => [x(at), scaled(cell.median)]),
-        symbol: shape(line.slot),
-        symbolSize: 8,
-        lineStyle: { width: axis.ordered ? 2 : 0, type: line.slot % 12 >= 6 ? "dashed" : "solid" },
-        itemStyle: { color: paint.color },
-      };
-    });
+    const colors = lines.map((line) => color(line.slot, settings.theme));
+    const series = lines.map((line, place) => ({
+      type: "line",
+      name: line.name,
+      data: present(line).map(([at, cell]) => [x(at), scaled(cell.median)]),
+      symbol: shape(line.slot),
+      symbolSize: 8,
+      symbolOffset: [offset(place), 0],
+      lineStyle: { width: axis.ordered ? 2 : 0, type: line.slot % 12 >= 6 ? "dashed" : "solid" },
+      itemStyle: { color: colors[place] },
+    }));
     const pairs = lines.flatMap((line, place) => present(line).filter(([, cell]) => cell.interval).map(([at, cell]) => [x(at), scaled(cell.interval[0]), scaled(cell.interval[1]), place]));
-    const yAxis = axisOf(every, settings, head.unit.sign);
+    const yAxis = axisOf(every, settings, `${head.unit.sign}, ${better(head)}`);
     // Of ratios no wide interval stretches the axis, and a line shows the first value, against which all stand.
     if (head.base) {
       const most = BEYOND * Math.max(head.base, ...lines.flatMap((line) => present(line).map(([, cell]) => cell.median)));
       if (yAxis.type === "value" && Math.max(...every) > most) yAxis.max = round(most);
       series[0].markLine = { silent: true, symbol: "none", label: { show: false }, lineStyle: { color: theme.quiet, type: "dashed" }, data: [{ yAxis: head.base }] };
     }
-    series.push(uprights(pairs, theme, bars ? lines.length : 0, bars ? null : lines.map((line) => color(line.slot, settings.theme)), yAxis.max));
-    const what = `by ${axis.name}; ${head.durable ? "until durable" : "until the last call returned"}${head.higher ? "" : "; less is better"}`;
+    series.push(uprights(pairs, colors, offset, yAxis.max));
+    const what = `by ${axis.name}; ${head.durable ? "until durable" : "until the last call returned"}`;
     const option = frame(data, head, settings, what, head.unit.words, "; median, 95 % interval");
     if (option.tooltip) {
       option.tooltip.trigger = "axis";
       option.tooltip.formatter = (points) => {
         const at = axis.positions ? axis.positions.indexOf(points[0].value[0]) : points[0].dataIndex;
-        const value = bars || !axis.positions ? points[0].axisValue : axis.values[at];
+        const value = !axis.positions ? points[0].axisValue : axis.values[at];
         const told = lines.flatMap((line) => {
           const cell = line.points[axis.values.indexOf(String(value))];
           return cell ? [`${escaped(line.name)} <b>${escaped(cell.text)}</b> ${escaped(head.unit.sign)}${cell.interval ? ` (${plain(scaled(cell.interval[0]))} to ${plain(scaled(cell.interval[1]))})` : ""}`] : [];
@@ -419,7 +416,7 @@ globalThis.bakeoffCharts = (() => {
         return [`${escaped(axis.name)} ${escaped(value)}`, ...told].join("<br>");
       };
     }
-    const quiet = { color: theme.quiet, fontSize: settings.alone ? 12 : 11 };
+    const quiet = { color: theme.quiet, fontSize: 12 };
     const common = { nameLocation: "middle", nameTextStyle: quiet, axisLine: { lineStyle: { color: theme.rule } }, axisTick: { show: false }, splitLine: { lineStyle: { color: theme.rule } } };
     const xAxis = axis.positions
       ? { type: "value", min: Math.min(0, ...axis.positions), max: axis.unit === "%" ? 100 : undefined, axisLabel: { ...quiet, formatter: (value) => `${plain(value)}${axis.unit || ""}` } }
@@ -479,7 +476,7 @@ globalThis.bakeoffCharts = (() => {
 
   const height = (data, row, kind, settings) => {
     const space = margins(settings, row);
-    if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * ROW;
+    if (kind === "figures" || kind === "cpu") return space.top + space.bottom + Math.max(1, chosen(data, row, settings).length) * laneHeight(row);
     const lines = kind.startsWith("axis:") || kind === "course"
       ? data.axes[kind === "course" ? row.axis : Number(kind.slice(5))].groups
       : (kind === "scaling" ? data.rows[row.rows[0]] : row).cells.map((cell) => data.contenders[cell.c]);

@@ -4,7 +4,7 @@
   const SVG = 'http://www.w3.org/2000/svg';
   const at = (id) => document.getElementById(id);
   const body = document.body;
-  let elapsed = null, heard = null, left = null, place = null, count = 0, over = false;
+  let elapsed = null, heard = null, end = null, place = null, count = 0, over = false, ranked = false;
 
   const set = (id, text) => { at(id).textContent = text; };
   // A picture has no property of that name.
@@ -45,7 +45,7 @@
     const gone = elapsed === null ? null : elapsed + (performance.now() - heard) / 1000;
     const parts = [place.done + ' of ' + place.of + ' trials'];
     if (gone !== null) parts.push(clock(gone) + ' gone');
-    if (left !== null && place.done < place.of) parts.push('about ' + clock(left) + ' left');
+    if (end !== null && place.done < place.of) parts.push('about ' + clock((end - performance.now()) / 1000) + ' left');
     set('times', parts.join(' · '));
   }
 
@@ -53,10 +53,11 @@
     if (place === null) body.dataset.opened = news.done;
     body.dataset.done = news.done;
     place = news;
-    left = news.left_s;
+    end = news.left_s === null ? null : performance.now() + 1000 * news.left_s;
     at('trials').max = Math.max(1, news.of);
     at('trials').value = news.done;
-    set('now', news.contender ? 'Block ' + news.block + ': ' + news.workload + ' on ' + news.contender : '–');
+    if (!ranked && !over && news.done > 0) set('ahead', news.done + (news.done === 1 ? ' trial' : ' trials') + ' measured; contenders are compared after the first round');
+    set('now', news.contender ? 'Round ' + news.block + ': ' + news.workload + ' on ' + news.contender : '–');
     times();
   }
 
@@ -82,7 +83,8 @@
 
   // Who is ahead: a line a contender, on one logarithmic scale for all operations.
 
-  const WIDTH = 340, LEFT = 96, RIGHT = 56;
+  // No card is narrower, so that letters keep their size.
+  const WIDTH = 330, LEFT = 104, RIGHT = 62;
 
   function scale(operations) {
     let low = 0.9, high = 1.5;
@@ -103,8 +105,8 @@
 
   // Names of contenders differ at their end where they are paths, and at their beginning elsewhere.
   function short(name) {
-    if (name.length <= 14) return name;
-    return name.startsWith('/') ? '…' + name.slice(-13) : name.slice(0, 13) + '…';
+    if (name.length <= 13) return name;
+    return name.startsWith('/') ? '…' + name.slice(-12) : name.slice(0, 12) + '…';
   }
 
   function drawn(member, x, y) {
@@ -140,16 +142,18 @@
       const there = x(tick);
       if (tick > 1 && there >= WIDTH - RIGHT) continue;
       picture.append(make('line', { x1: there, x2: there, y1: 0, y2: height - 14, class: 'grid' }));
-      picture.append(make('text', { x: there, y: height - 2, class: 'tick', 'text-anchor': 'middle' }, String(tick)));
+      picture.append(make('text', { x: there, y: height - 2, class: 'tick', 'text-anchor': 'middle' }, tick + 'x'));
     }
+    picture.append(make('text', { x: 0, y: height - 2, class: 'tick' }, 'less is better'));
     operation.members.forEach((member, row) => picture.append(drawn(member, x, step * (row + 1) - 6)));
     return make('figure', { class: 'card' }, make('figcaption', {}, operation.title), picture);
   }
 
   function onStandings(news) {
+    ranked = true;
     show('standings', true);
     set('ahead', news.line || 'Nothing can be compared yet');
-    set('decision', 'After block ' + news.block + ': ' + news.decision);
+    set('decision', 'After round ' + news.block + '. ' + news.decision);
     const x = scale(news.operations);
     at('operations').replaceChildren(...news.operations.map((operation) => card(operation, x)));
     set('more', news.more ? 'and ' + news.more + ' more operations' : '');
@@ -162,7 +166,7 @@
     const points = news.points;
     show('disk', points.length > 1);
     if (points.length < 2) return;
-    const [W, H, L, B, T] = [640, 150, 64, 20, 10];
+    const [W, H, L, B, T] = [640, 160, 110, 28, 14];
     const top = Math.max(1e6, ...points.map((point) => Math.max(point.read, point.written)));
     const [first, last] = [points[0].at_s, points[points.length - 1].at_s];
     const x = (time) => (L + (W - L) * (time - first) / Math.max(1, last - first)).toFixed(1);

@@ -4,7 +4,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("values").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const state = { hidden: [], sort: "plan", scale: "linear", cut: 0, printing: false };
+  const state = { hidden: [], sort: "answer", scale: "linear", cut: 0, printing: false };
   const places = [...document.querySelectorAll(".chart")].map((node) => {
     const { scaling, course } = node.dataset;
     if (scaling !== undefined) return { node, row: data.scalings[Number(scaling)], kind: "scaling", chart: null };
@@ -45,7 +45,8 @@
     if (idle) later(step, { timeout: 60 });
   };
 
-  // Pointing at a contender, or reaching it by the keyboard, follows it through the whole picture.
+  // Pointing at a contender, or reaching it by the keyboard, follows it through the whole picture. The picture is one stop of the
+  // tabulator; arrows lead from line to line.
   const lines = [...document.querySelectorAll(".card g[data-c]")];
   const follow = (contender) => {
     for (const line of lines) line.classList.toggle("followed", contender !== null && line.dataset.c === contender);
@@ -53,7 +54,28 @@
   for (const line of lines) {
     for (const event of ["mouseenter", "focus"]) line.addEventListener(event, () => follow(line.dataset.c));
     for (const event of ["mouseleave", "blur"]) line.addEventListener(event, () => follow(null));
+    line.addEventListener("keydown", (event) => {
+      const way = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+      const next = way && lines[lines.indexOf(line) + way];
+      if (!next) return;
+      event.preventDefault();
+      line.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    });
   }
+  if (lines.length > 0) lines[0].tabIndex = 0;
+
+  // What a link leads to is unfolded, and charts are drawn when their place has a width.
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && target.closest(".fold");
+    if (!fold) return;
+    fold.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  for (const fold of document.querySelectorAll(".fold")) fold.addEventListener("toggle", () => fold.open && drawAll());
 
   for (const input of document.querySelectorAll(".chip input")) {
     input.addEventListener("change", () => {
@@ -124,7 +146,10 @@
     state.printing = printing;
     queue = [];
     // Paper cannot be unfolded.
-    for (const part of document.querySelectorAll(".verdict details")) part.open = printing;
+    for (const fold of document.querySelectorAll(".fold")) {
+      if (printing) fold.dataset.open = fold.open;
+      fold.open = printing || fold.dataset.open === "true";
+    }
     for (const place of places) {
       const kind = place.kind;
       if (printing && kind !== "scaling" && kind !== "course") place.kind = "figures";
@@ -134,5 +159,6 @@
   };
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));
+  unfold();
   drawAll();
 })();

@@ -16,7 +16,7 @@ use crate::ReportError;
 use crate::chart::{CHARTS, ChartData, LIBRARY};
 use crate::number;
 use crate::page_head::page_head;
-use crate::view::{CoursePoint, Material, RowView, SentenceView, View, WorkloadView, plural};
+use crate::view::{CoursePoint, Material, RowView, View, WorkloadView, plural};
 use judge::{NoteKind, duration};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -24,8 +24,6 @@ const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 /// The page's own programs alone run, and it loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-/// Sentences of one workload that the verdict shows at once; the rest unfolds.
-const SENTENCES: usize = 5;
 
 /// Where a page leads where it is one of several; a page that stands alone leads nowhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,14 +67,15 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
             }))
             body {
                 a.skip href="#answer" { "To the answer" }
+                (contents(view))
                 header.top { (crate::pages::way(&links.top)) (head(view)) }
                 main {
                     (answer(view))
-                    @if compares { (forest::forest(view)) }
-                    (contents(view))
-                    @if compares { (verdict(view)) }
+                    @if compares {
+                        (forest::forest(view))
+                        (overview::overview(view, links))
+                    }
                     (reliable(view))
-                    @if compares { (overview::overview(view, links)) }
                     (controls(view))
                     @for workload in &view.workloads { (section::section(view, workload, charts, links)) }
                     (pivot::scalings(view, charts))
@@ -129,7 +128,15 @@ fn answer(view: &View) -> Markup {
                     details { summary { "Variants of the work on " (one.name) } ul { @for said in &one.sentences { li { (said) } } } }
                 }
             }
-            p { strong { (answer.confidence) } @if let Some(open) = &answer.open { " " (open) } }
+            p {
+                strong { (answer.confidence) }
+                @if let Some(open) = &answer.open {
+                    @match open.split_once(": bakeoff ") {
+                        Some((text, command)) => { " " (text) ": " code.command { "bakeoff " (command) } },
+                        None => { " " (open) }
+                    }
+                }
+            }
             (against(view))
             @for one in view.variants.iter().filter(|one| !one.rows.is_empty()) {
                 (held_against(&format!("Times slower than at {}, {}", one.levels[0], one.name), &one.levels, one.rows.iter().map(|row| {
@@ -184,50 +191,34 @@ fn held_against<'a>(
     }
 }
 
-fn verdict(view: &View) -> Markup {
+/// A line of the picture and of the overview: its workload, the row and what it is called.
+type Line<'a> = (&'a WorkloadView, &'a RowView, String);
+
+/// Lines under their headings: of several workloads the sums come first, then the steps of each.
+fn parts(view: &View) -> Vec<(&str, Vec<Line<'_>>)> {
+    let several = view.workloads.len() > 1;
+    let mut parts = vec![("Whole workloads", Vec::new())];
+    for workload in &view.workloads {
+        let (wholes, steps): (Vec<&RowView>, Vec<&RowView>) =
+            workload.rows.iter().partition(|row| several && view.is_sum(row));
+        let whole = |row: &RowView| format!("{}, {}", workload.title, row.title);
+        parts[0].1.extend(wholes.into_iter().map(|row| (workload, row, whole(row))));
+        parts.push((&workload.title, steps.into_iter().map(|row| (workload, row, row.title.clone())).collect()));
+    }
+    parts.retain(|(_, lines)| !lines.is_empty());
+    parts
+}
+
+/// A section that unfolds, under its heading.
+fn folded(id: &str, heading: &str, content: &Markup) -> Markup {
     html! {
-        section.verdict id="verdict" aria-labelledby="verdict-title" {
-            h2 id="verdict-title" { "Every operation in words" }
-            @for workload in &view.workloads {
-                div.of {
-                    h3 { a href={ "#" (workload.slug) } { (workload.title) } }
-                    div { (sentences(workload)) }
-                }
+        section aria-labelledby=(id) {
+            details.fold {
+                summary { h2 id=(id) { (heading) } }
+                (content)
             }
         }
     }
-}
-
-/// Those about the operations come first; what it cost follows in the workload's own section.
-fn sentences(workload: &WorkloadView) -> Markup {
-    let main: Vec<&SentenceView> = workload.sentences.iter().filter(|said| !said.aside).collect();
-    html! {
-        @if main.is_empty() { p.quiet { "Nothing can be said: there are no figures to compare." } }
-        ul { @for said in main.iter().take(SENTENCES) { li { (parted(&said.text)) } } }
-        @if main.len() > SENTENCES {
-            details {
-                summary { (main.len() - SENTENCES) " more" }
-                ul { @for said in main.iter().skip(SENTENCES) { li { (parted(&said.text)) } } }
-            }
-        }
-    }
-}
-
-/// A sentence with its weight where the answer is: "For creating files: **ext4 and xfs**; btrfs takes ...". Of many
-/// contenders it tells the nearest and the last; the workload's section has it whole.
-fn parted(text: &str) -> Markup {
-    let Some((question, answer)) = text.split_once(": ") else {
-        return html! { (text) };
-    };
-    let clauses: Vec<&str> = answer.split("; ").collect();
-    let (first, rest) = clauses.split_first().unwrap_or((&answer, &[]));
-    let rest = match rest {
-        [near, next, between @ .., last] if between.len() > 1 => {
-            format!("{near}; {next}; {} others between; {last}", between.len())
-        }
-        rest => rest.join("; "),
-    };
-    html! { span.quiet { (question) ": " } strong { (first) } @if !rest.is_empty() { "; " (rest) } }
 }
 
 fn reliable(view: &View) -> Markup {
@@ -236,13 +227,13 @@ fn reliable(view: &View) -> Markup {
             h3 id="rests-title" { "How reliable is this?" }
             p {
                 "Every contender ran once in each round, in an order shuffled by seed " span.mono { (view.run.seed) } ". "
-                "Figures are medians with 95 % intervals; under " (number::percent(view.smallest_effect))
-                " we call it a tie"
+                "Figures are medians with 95 % intervals; differences below " (number::percent(view.smallest_effect))
+                " count as a tie"
                 @if let Some(noise) = view.noise_floor {
                     ", and the same contender entered twice differed from itself by " (number::percent(noise))
                 }
                 ". Figures of phases that write count until the data was durable."
-                @if let Some(ending) = &view.run.ending { " The run ended because: " (ending.trim_end_matches('.')) "." }
+                @if let Some(ending) = &view.run.ending { " The run ended: " (why_it_ended(ending)) "." }
             }
             @if !view.warnings.is_empty() {
                 ul { @for warning in &view.warnings { li { (warning) } } }
@@ -250,6 +241,12 @@ fn reliable(view: &View) -> Markup {
             (troubles(view))
         }
     }
+}
+
+/// Why a run ended; what was open then the answer counts by its own rule.
+fn why_it_ended(ending: &str) -> &str {
+    let end = [" with ", "; ", ". "].iter().filter_map(|sign| ending.find(sign)).min();
+    end.map_or(ending, |end| &ending[..end]).trim_end_matches('.')
 }
 
 /// Figures of each contender that scatter, were disturbed and so on: contender by problem.
@@ -271,7 +268,7 @@ fn troubles(view: &View) -> Markup {
     };
     let shared =
         |kind: NoteKind| view.workloads.iter().flat_map(|workload| &workload.notes).any(|note| note.kind == kind);
-    let places = || view.answer.order.iter().copied().filter(|&place| view.contenders[place].error.is_none());
+    let places = || (0..view.contenders.len()).filter(|&place| view.contenders[place].error.is_none());
     let kinds: Vec<_> =
         KINDS.into_iter().filter(|(kind, _)| !shared(*kind) && places().any(|place| count(place, *kind) > 0)).collect();
     html! {
@@ -297,6 +294,7 @@ fn contents(view: &View) -> Markup {
     html! {
         nav.contents aria-label="Contents" {
             ul {
+                li { a href="#answer" { "Answer" } }
                 @if view.compares() { li { a href="#overview" { "Overview" } } }
                 @for workload in &view.workloads { li { a href={ "#" (workload.slug) } { (workload.title) } } }
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
@@ -329,7 +327,7 @@ fn controls(view: &View) -> Markup {
                 }
             }
             label { span.quiet { "Sort " } select name="sort" autocomplete="off" {
-                option value="plan" { "as planned" }
+                option value="answer" { "as in the answer" }
                 option value="best" { "best first" }
                 option value="name" { "by name" }
                 @for axis in &view.axes { option value={ "axis:" (axis.name) } { "by " (axis.name) } }

@@ -1,5 +1,5 @@
 //! The page of a run that is under way: it updates itself, and ends as the run's report.
-//! In: news, as whoever carries out the run makes them. Out: HTML, a script, and the JSON that the script reads.
+//! In: news, as the run makes them. Out: HTML, a script, and the JSON that the script reads.
 //! What is shown is what was judged: ratios, intervals and words are those of the report.
 
 use crate::ReportError;
@@ -54,7 +54,7 @@ pub struct Place {
     pub contender: String,
     /// The workload at work.
     pub workload: String,
-    /// Seconds that the rest will take, by the trials so far; absent where none has ended.
+    /// Seconds that the rest will take: at most, where there is a budget; else by the trials so far, absent where none has ended.
     pub left_s: Option<f64>,
 }
 
@@ -143,7 +143,7 @@ pub struct LatencyRow {
     pub p99: String,
 }
 
-/// What the disk does, a point a second as far as somebody watched.
+/// What the disk does, a point for each second that was watched.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Disk {
     /// What is watched, in words.
@@ -258,8 +258,8 @@ fn disk_and_latency() -> Markup {
         div.beside {
             section aria-labelledby="disk-title" {
                 h2 id="disk-title" { "The disk" }
-                p.quiet.small id="disk-name" { "Nobody has looked yet." }
-                svg.disk id="disk" viewBox="0 0 640 150" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
+                p.quiet.small id="disk-name" { "Not measured yet." }
+                svg.disk id="disk" viewBox="0 0 640 160" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
             }
             section id="latency" hidden aria-labelledby="latency-title" {
                 h2 id="latency-title" { "Latency of the phase at work" }
@@ -275,7 +275,7 @@ fn standings() -> Markup {
         section id="standings" hidden aria-labelledby="standings-title" {
             h2 id="standings-title" { "Who is ahead" }
             p.quiet id="decision" {}
-            p.quiet.small { "Times slower than the best estimate of each operation, with the interval that decides; above it those of earlier rounds, fainter: they close in. Filled: a difference is shown; hollow: can't tell yet; blue: as good as the best." }
+            p.quiet.small { "Times slower than the best estimate of each operation, with its 95 % interval; fainter, above it: the intervals after earlier rounds. Filled: slower, or likely so; orange: proven. Hollow: can't tell yet. Blue: as good as the best." }
             div.cards id="operations" {}
             p.quiet.small id="more" {}
         }

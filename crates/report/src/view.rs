@@ -65,7 +65,7 @@ pub struct View {
     pub run: RunView,
     /// Which to take.
     pub answer: AnswerView,
-    /// Those that are compared, in the order of the plan, twins left out.
+    /// Those that are compared, in the order of the answer, twins left out.
     pub contenders: Vec<ContenderView>,
     /// One section each, in the order of the plan. Files have a form of their own for them.
     #[serde(skip)]
@@ -167,7 +167,7 @@ pub struct WorkloadView {
     pub scale: String,
     /// Every option with its value.
     pub settings: Vec<(String, String)>,
-    /// One for each operation.
+    /// One for each operation, the sum of all steps first.
     pub rows: Vec<RowView>,
     /// The verdict.
     pub sentences: Vec<SentenceView>,

@@ -43,11 +43,27 @@ fn each(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// Everything of an answer that comes from the records, one line for each part.
+/// Everything of an answer that comes from the records, one line for each part, sorted.
 fn facts(shown: &Value) -> Vec<String> {
     let mut lines =
         vec![format!("run {:?}", only(&shown["run"], &RUN)), format!("counts {:?}", only(&shown["counts"], &COUNTS))];
-    lines.extend(["costs", "failures", "axes", "device"].map(|part| format!("{part} {}", shown[part])));
+    lines.extend(["failures", "device"].map(|part| format!("{part} {}", shown[part])));
+    // Contenders are listed in another order since, so places are compared as names, and lists line by line.
+    let name = |place: &Value| place.as_u64().map(|at| shown["contenders"][at as usize]["name"].to_string());
+    for costs in each(&shown["costs"]) {
+        for cost in each(&costs["contenders"]) {
+            let mut rest = cost.clone();
+            rest["contender"] = Value::Null;
+            lines.push(format!("costs {} {:?} {rest}", costs["workload"], name(&cost["contender"])));
+        }
+    }
+    for axis in each(&shown["axes"]) {
+        lines.push(format!("axis {:?}", only(axis, &["name", "values", "ordered"])));
+        for group in each(&axis["groups"]) {
+            let members: Vec<Option<String>> = each(&group["members"]).map(name).collect();
+            lines.push(format!("group {} {} {members:?}", axis["name"], group["name"]));
+        }
+    }
     lines.extend(each(&shown["run"]["ceiling"]).map(|pair| format!("ceiling {pair}")));
     lines.extend(each(&shown["contenders"]).map(|contender| format!("{:?}", only(contender, &CONTENDER))));
     for workload in each(&shown["workloads"]) {
@@ -61,6 +77,7 @@ fn facts(shown: &Value) -> Vec<String> {
             }
         }
     }
+    lines.sort();
     lines
 }
 

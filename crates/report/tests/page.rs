@@ -4,6 +4,7 @@ mod support;
 
 use report::chart::{Artist, Kind, chart_data, png};
 use report::html::page;
+use report::view::{RowView, Standing};
 use report::{Material, View};
 use support::{Size, made_up};
 
@@ -59,6 +60,39 @@ fn the_page_opens_with_the_answer_and_one_picture_of_everything() {
     assert!(marks >= rows * 6, "{marks} marks in {rows} cards");
     assert!(page.find("id=\"answer\"") < page.find("id=\"picture\""), "the answer comes first");
     assert!(page.find("id=\"picture\"") < page.find("id=\"overview\""), "the tables come after");
+    assert!(page.find("<nav class=\"contents\"") < page.find("id=\"answer\""), "the contents are at the top");
+}
+
+#[test]
+fn whole_workloads_come_first_and_contenders_in_the_order_of_the_answer() {
+    let (_, view, page) = paged(Size { contenders: 6, blocks: 4 });
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    assert!(place("<h3>Whole workloads</h3>") < place("<h3>One large file</h3>"));
+    let sums = view.workloads.iter().flat_map(|workload| &workload.rows).filter(|row| view.is_sum(row)).count();
+    let first = view.workloads.iter().filter(|workload| view.is_sum(&workload.rows[0])).count();
+    assert!(sums > 0 && sums == first, "{first} of {sums} sums stand first");
+    let take = view.answer.take.as_deref();
+    assert_eq!(take, Some(view.contenders[0].name.as_str()));
+    let names = || view.contenders.iter().filter(|one| one.error.is_none()).map(|one| one.name.as_str());
+    let head = page.split("<table class=\"overview\">").nth(1).and_then(|rest| rest.split("</thead>").next());
+    let places: Vec<usize> = names().filter_map(|name| head?.find(&format!(">{name}<"))).collect();
+    assert_eq!(places.len(), names().count(), "{head:?}");
+    assert!(places.is_sorted(), "{head:?}");
+}
+
+#[test]
+fn words_stand_only_beside_what_is_proven() {
+    let (_, view, page) = paged(Size { contenders: 6, blocks: 4 });
+    let words: Vec<&str> =
+        page.split("<td class=\"proven\">").skip(1).filter_map(|cell| cell.split('<').next()).collect();
+    let rows: Vec<&RowView> = view.workloads.iter().flat_map(|workload| &workload.rows).collect();
+    assert_eq!(words.len(), rows.len());
+    let is_proven = |row: &&&RowView| {
+        let stands = |wanted| row.cells.iter().filter(|cell| cell.standing == wanted).count();
+        stands(Standing::Best) + stands(Standing::Worse) > 0 || stands(Standing::Tie) > 1
+    };
+    assert_eq!(words.iter().filter(|words| !words.is_empty()).count(), rows.iter().filter(is_proven).count());
+    assert!(words.iter().any(|words| words.ends_with("slower")), "{words:?}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn disturbances(seen: &system::counters::Evidence) -> Vec<String> {
     let word = |kind| match kind {
         Disturbance::Steal => "processor time taken by the hypervisor",
         Disturbance::ForeignTraffic => "other disks at work",
-        Disturbance::TrafficBeneath => "other work on the disk beneath",
+        Disturbance::TrafficBeneath => "other work on the underlying disk",
         Disturbance::Frequency => "processor clock changed",
     };
     system::noise::disturbed(seen).into_iter().map(|remark| word(remark.kind).into()).collect()

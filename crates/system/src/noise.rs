@@ -96,7 +96,7 @@ fn beneath(evidence: &Evidence) -> Option<Remark> {
         kind: Disturbance::TrafficBeneath,
         share: surplus as f64 / (own + surplus) as f64,
         text: format!(
-            "the disk below ({name}) transferred {:.1} MB more than the device under test",
+            "the underlying disk ({name}) moved {:.1} MB more than the device under test",
             surplus as f64 / 1e6
         ),
     })

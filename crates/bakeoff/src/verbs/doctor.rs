@@ -4,6 +4,7 @@
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
+use crate::text;
 use crate::verbs::agent;
 use records::outcome::Ceiling;
 use schemars::JsonSchema;
@@ -51,9 +52,9 @@ fn in_words(found: &Doctor) {
             Level::Warn => "warn",
             Level::Bad => "BAD ",
         };
-        println!("{mark}  {:<18} {}", check.name, check.finding);
+        text::print_beside(&format!("{mark}  {:<18} ", check.name), &check.finding);
         if !check.advice.is_empty() && check.level != Level::Ok {
-            println!("{:26}-> {}", "", check.advice);
+            text::print_beside(&format!("{:25}-> ", ""), &check.advice);
         }
     }
     let ceiling = &found.ceiling;

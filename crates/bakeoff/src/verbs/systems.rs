@@ -105,19 +105,25 @@ fn look(catalogue: &Catalogue) -> Systems {
 }
 
 fn in_words(found: &Systems) {
-    println!("Marked * can compete on this machine's kernel, marked + in a virtual machine on another one\n");
+    println!("* can compete on this machine's kernel, + in a virtual machine on another one\n");
     let (shared, local): (Vec<&System>, Vec<&System>) = found.systems.iter().partition(|system| system.shared);
     local.into_iter().for_each(|system| one(system, &found.running_kernel));
     println!("\nShared filesystems (--shared), each set up with its servers on this machine\n");
     shared.into_iter().for_each(|system| one(system, &found.running_kernel));
     guests(found);
-    println!("\nI/O schedulers of current kernels: {}", found.schedulers.join(", "));
+    println!();
+    say("I/O schedulers of current kernels: ", &found.schedulers.join(", "));
     let heirs: Vec<String> = found.scheduler_aliases.iter().map(|(old, new)| format!("{old} is now {new}")).collect();
-    println!("Old names are accepted: {}", heirs.join(", "));
-    println!("Option sets: {}", found.option_sets.join(", "));
+    say("Old names are accepted: ", &heirs.join(", "));
+    say("Option sets: ", &found.option_sets.join(", "));
     println!("Modelled disks (--disk), simulated in memory:");
-    found.modelled_disks.iter().for_each(|disk| println!("    {:<10} {}", disk.name, disk.title));
+    found.modelled_disks.iter().for_each(|disk| text::print_beside(&format!("    {:<10} ", disk.name), &disk.title));
     recipes(&found.programs);
+}
+
+/// Prints a line of the list, wrapped.
+fn say(head: &str, text: &str) {
+    print!("{}", text::wrapped(text, text::width(), head, "    "));
 }
 
 /// Workloads that run programs, and what of those is missing.
@@ -128,10 +134,10 @@ fn recipes(programs: &[Program]) {
         programs.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     if !here.is_empty() {
-        println!("Programs that workloads run: {}", told(&here));
+        say("Programs that workloads run: ", &told(&here));
     }
     if !missing.is_empty() {
-        println!("Missing: {}; what would help: {}", told(&missing), programs::install(&missing));
+        say("Missing: ", &format!("{}; what would help: {}", told(&missing), programs::install(&missing)));
     }
 }
 
@@ -147,28 +153,30 @@ fn one(system: &System, running: &str) {
         println!("    {:<18} {version}", tool.program);
     }
     if let Some(kernel) = &system.guest {
-        println!("    in a guest: Linux {running} lacks it, {kernel} has it, and --fs {} runs there", system.name);
+        let way = format!("in a guest: Linux {running} lacks it, {kernel} has it, and --fs {} runs there", system.name);
+        say("    ", &way);
     } else if !system.can_compete {
-        system.obstacles.iter().for_each(|obstacle| println!("    can't compete: {obstacle}"));
-        system.help.iter().for_each(|help| println!("    what would help: {help}"));
+        system.obstacles.iter().for_each(|obstacle| say("    can't compete: ", obstacle));
+        system.help.iter().for_each(|help| say("    what would help: ", help));
     }
     if !system.note.is_empty() {
-        print!("{}", text::wrapped(&format!("{}\n", system.note), text::width(), "    ", "    "));
+        say("    ", &system.note);
     }
 }
 
 fn guests(found: &Systems) {
     let running = &found.running_kernel;
-    println!("\nKernels: host (Linux {running}), Debian's by series, debian:newest, or a kernel by its path");
+    println!();
+    say("Kernels: ", &format!("host (Linux {running}), Debian's by series, debian:newest, or a kernel by its path"));
     for kernel in &found.kernels {
         let state = if kernel.is_here { "is here" } else { "is downloaded with apt at its first use" };
         println!("  {:<12} {state}", kernel.name);
     }
     println!("  all available kernels: bakeoff systems --kernels");
     match &found.guests_lack {
-        Some(help) => println!("  guests cannot run here; what would help: {help}"),
+        Some(help) => say("  ", &format!("guests cannot run here; what would help: {help}")),
         None if found.has_kvm => {
-            println!("  guests run under KVM if it boots one (tried at the start of a run), else QEMU emulates them");
+            say("  ", "guests run under KVM if it boots one (tried at the start of a run), else QEMU emulates them");
         }
         None => println!("  QEMU emulates guests: there is no /dev/kvm"),
     }

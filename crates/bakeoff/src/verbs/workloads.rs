@@ -5,6 +5,7 @@ use crate::args::WorkloadsArgs;
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::json::{self, Answer};
+use crate::text;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -187,11 +188,11 @@ fn shown(workload: &Workload) -> Result<Shown, Failure> {
 fn all(catalogue: &Catalogue) {
     println!("Workloads (bakeoff workloads NAME shows phases and options):");
     for workload in catalogue.work.workloads.values() {
-        println!("  {:<22} {}", workload.name, workload.title);
+        text::print_beside(&format!("  {:<22} ", workload.name), &workload.title);
     }
     println!("\nPlans:");
     for plan in catalogue.work.plans.values() {
-        println!("  {:<22} {}", plan.name, plan.title);
+        text::print_beside(&format!("  {:<22} ", plan.name), &plan.title);
     }
     for (path, problem) in &catalogue.work.problems {
         println!("\nNot usable: {}: {problem}", path.display());
@@ -199,7 +200,9 @@ fn all(catalogue: &Catalogue) {
 }
 
 fn one(workload: &Shown) {
-    println!("{}: {}\n\n{}\n", workload.name, workload.title, workload.about);
+    println!("{}: {}\n", workload.name, workload.title);
+    text::print_beside("", &workload.about);
+    println!();
     if let Some(source) = &workload.source {
         println!("Source: {source}\n");
     }
@@ -208,22 +211,23 @@ fn one(workload: &Shown) {
             println!("Scale {}: runs programs; their files and bytes are not known beforehand", scale.name);
             continue;
         }
-        println!(
-            "Scale {}: {} files at most, {} at most, {} written, {} read",
-            scale.name,
+        let amounts = format!(
+            "{} files at most, {} at most, {} written, {} read",
             scale.files_at_most,
             show_bytes(scale.bytes_at_most),
             show_bytes(scale.bytes_written),
             show_bytes(scale.bytes_read)
         );
+        text::print_beside(&format!("Scale {}: ", scale.name), &amounts);
     }
     println!("\nPhases:");
     for phase in &workload.phases {
-        println!("  {:<26} {:<10} {}", phase.name, phase.cache, phase.doing);
+        text::print_beside(&format!("  {:<26} {:<10} ", phase.name, phase.cache), &phase.doing);
     }
     println!("\nOptions (--set NAME=VALUE):");
     for option in &workload.options {
         let defaults: Vec<String> = option.default.iter().map(|(scale, value)| format!("{scale}: {value}")).collect();
-        println!("  {:<16} {} [{}]", option.name, option.about, defaults.join(", "));
+        let about = format!("{} [{}]", option.about, defaults.join(", "));
+        text::print_beside(&format!("  {:<16} ", option.name), &about);
     }
 }

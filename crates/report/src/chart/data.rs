@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct ChartData {
     /// Where the figures come from: a line below pictures that stand alone.
     pub source: String,
-    /// Contenders in the order of the plan.
+    /// Contenders in the order of the answer.
     pub contenders: Vec<ChartContender>,
     /// One for each operation of each workload.
     pub rows: Vec<ChartRow>,

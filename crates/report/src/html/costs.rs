@@ -6,33 +6,32 @@ use maud::{Markup, html};
 use records::OptionFound;
 
 pub(super) fn costs(view: &View) -> Markup {
-    html! {
-        @if !view.costs.is_empty() {
-            section aria-labelledby="costs" {
-                h2 id="costs" { "What else it costs" }
-                p.quiet { (LEGEND) }
-                @for costs in &view.costs {
-                    div.scroll tabindex="0" role="region" aria-label={ "Costs of " (costs.title) } {
-                        table {
-                            caption { (costs.title) }
-                            thead { tr {
-                                th scope="col" { "Contender" }
-                                @for (what, unit) in HEADINGS {
-                                    th.n scope="col" { (what) @if !unit.is_empty() { ", " (unit) } }
-                                }
-                            } }
-                            tbody { @for cost in &costs.contenders {
-                                tr data-c=(cost.contender) {
-                                    th scope="row" { (view.contenders[cost.contender].name) }
-                                    @for figure in cost.told() { td.n { (figure) } }
-                                }
-                            } }
+    if view.costs.is_empty() {
+        return html! {};
+    }
+    let content = html! {
+        p.quiet { (LEGEND) }
+        @for costs in &view.costs {
+            div.scroll tabindex="0" role="region" aria-label={ "Costs of " (costs.title) } {
+                table {
+                    caption { (costs.title) }
+                    thead { tr {
+                        th scope="col" { "Contender" }
+                        @for (what, unit) in HEADINGS {
+                            th.n scope="col" { (what) @if !unit.is_empty() { ", " (unit) } }
                         }
-                    }
+                    } }
+                    tbody { @for cost in &costs.contenders {
+                        tr data-c=(cost.contender) {
+                            th scope="row" { (view.contenders[cost.contender].name) }
+                            @for figure in cost.told() { td.n { (figure) } }
+                        }
+                    } }
                 }
             }
         }
-    }
+    };
+    super::folded("costs", "What else it costs", &content)
 }
 
 /// Options as asked for and as read back, of one contender.

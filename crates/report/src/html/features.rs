@@ -5,24 +5,22 @@ use crate::view::View;
 use maud::{Markup, html};
 use records::feature::Probed;
 
-/// The section; nothing where nobody asked.
+/// The section; nothing where it was not asked for.
 pub(super) fn features(view: &View) -> Markup {
     let probed = &view.run.features;
     let Some(first) = probed.first() else { return html! {} };
-    html! {
-        section aria-labelledby="features" {
-            h2 id="features" { "What they can do" }
-            p.quiet { "Found out when the run began, on fresh images with each filesystem's own defaults; nothing here is looked up." }
-            div.scroll tabindex="0" role="region" aria-label="What filesystems can do" { table {
-                thead { tr { th scope="col" { "Question" } @for one in probed { th scope="col" { (one.heading()) } } } }
-                tbody { @for question in &first.features { tr {
-                    th scope="row" { (question.title) }
-                    @for one in probed { td { (one.answer(&question.key).map_or("?", |answer| answer.text.as_str())) } }
-                } } }
-            } }
-            details { summary { "What was tried, and what was answered" } @for one in probed { (how(one)) } }
-        }
-    }
+    let content = html! {
+        p.quiet { "Found out when the run began, on fresh images with each filesystem's own defaults; nothing here is looked up." }
+        div.scroll tabindex="0" role="region" aria-label="What filesystems can do" { table {
+            thead { tr { th scope="col" { "Question" } @for one in probed { th scope="col" { (one.heading()) } } } }
+            tbody { @for question in &first.features { tr {
+                th scope="row" { (question.title) }
+                @for one in probed { td { (one.answer(&question.key).map_or("?", |answer| answer.text.as_str())) } }
+            } } }
+        } }
+        details { summary { "What was tried, and what was answered" } @for one in probed { (how(one)) } }
+    };
+    super::folded("features", "What they can do", &content)
 }
 
 fn how(one: &Probed) -> Markup {

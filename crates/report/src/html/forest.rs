@@ -3,13 +3,14 @@
 //! A mark is filled where a difference is shown, hollow where it can't be told, ringed where the best is proven; contenders are told apart by their
 //! names beside their lines, not by colour.
 
+use super::Line;
 use crate::number;
-use crate::view::{CellView, RowView, Standing, View, WorkloadView};
+use crate::view::{CellView, RowView, Standing, View};
 use maud::{Markup, html};
 
-/// The drawing's width, and what stays free at the right for the figure.
-const WIDTH: f64 = 400.0;
-const FIGURES: f64 = 52.0;
+/// The drawing's width, of which no card has less, so that letters keep their size; and what stays free at the right for the figure.
+const WIDTH: f64 = 330.0;
+const FIGURES: f64 = 46.0;
 /// Height of a contender's line and of the axis.
 const LINE: f64 = 18.0;
 const AXIS: f64 = 20.0;
@@ -18,11 +19,11 @@ const MOST: f64 = 20.0;
 /// Proven to be slower by more than this: drawn in the warning's colour.
 const FAR: f64 = 1.5;
 /// Letters of a name that have room, as long as the longest needs no more than so many; and the width of one.
-const LETTERS: [usize; 2] = [14, 26];
-const LETTER: f64 = 6.6;
+const LETTERS: [usize; 2] = [12, 20];
+const LETTER: f64 = 6.9;
 
 /// Room that a figure of the axis takes.
-const TICK: f64 = 17.0;
+const TICK: f64 = 30.0;
 
 /// Values that the axis is marked at.
 const MARKS: [f64; 8] = [1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0];
@@ -67,21 +68,20 @@ impl Scale {
 
 pub(super) fn forest(view: &View) -> Markup {
     let scale = Scale::of(view);
-    let compared = |row: &&RowView| row.cells.iter().filter(|cell| cell.ratio.is_some()).count() > 1;
     html! {
         section.everything aria-labelledby="picture" {
             h2 id="picture" { @if view.counts_instructions() { "Times the instructions of the best" } @else { "Times slower than the best" } }
             p.quiet.small {
-                "One line a contender. The band is as good as the best (within " (number::percent(view.smallest_effect))
-                "). Filled: a difference is shown; hollow: can't tell from the best yet; ringed: the best, proven. "
-                "Lines are intervals of 95 %; an arrow leaves the scale."
+                "Points are estimates, lines 95 % intervals; an arrow: beyond the scale. Green band: as good as the best (within "
+                (number::percent(view.smallest_effect)) "). Filled: slower, or likely so; orange: by more than " (FAR) "x, proven. "
+                "Hollow: can't tell from the best yet. Blue: as good as the best, ringed where it alone is."
             }
-            @for workload in &view.workloads {
-                @let rows: Vec<&RowView> = ordered(view, workload).into_iter().filter(compared).collect();
+            @for (heading, rows) in super::parts(view) {
+                @let rows: Vec<_> = rows.into_iter().filter(|(_, row, _)| compared(row)).collect();
                 @if !rows.is_empty() {
-                    h3 { a href={ "#" (workload.slug) } { (workload.title) } }
+                    h3 { (heading) }
                     div.cards {
-                        @for row in rows { (card(view, workload, row, &scale)) }
+                        @for (workload, row, title) in rows { (card(view, (workload, row, title), &scale)) }
                     }
                 }
             }
@@ -89,35 +89,26 @@ pub(super) fn forest(view: &View) -> Markup {
     }
 }
 
-/// The sum of a workload first.
-fn ordered<'a>(view: &View, workload: &'a WorkloadView) -> Vec<&'a RowView> {
-    let mut rows: Vec<&RowView> = workload.rows.iter().collect();
-    rows.sort_by_key(|row| !view.table.operations[row.operation].summary);
-    rows
+fn compared(row: &RowView) -> bool {
+    row.cells.iter().filter(|cell| cell.ratio.is_some()).count() > 1
 }
 
-fn card(view: &View, workload: &WorkloadView, row: &RowView, scale: &Scale) -> Markup {
-    let cells: Vec<&CellView> = view
-        .answer
-        .order
-        .iter()
-        .filter_map(|&place| row.cells.iter().find(|cell| cell.contender == place))
-        .filter(|cell| cell.ratio.is_some())
-        .collect();
+fn card(view: &View, (workload, row, title): Line<'_>, scale: &Scale) -> Markup {
+    let cells: Vec<&CellView> = row.cells.iter().filter(|cell| cell.ratio.is_some()).collect();
     let height = LINE * cells.len() as f64 + AXIS;
     let (left, _) = scale.at(1.0);
     let (band, _) = scale.at(1.0 + view.smallest_effect);
     let marks: Vec<f64> = MARKS.iter().copied().filter(|mark| *mark <= scale.most).collect();
-    let sum = view.table.operations[row.operation].summary;
     html! {
-        figure.card.sum[sum] {
-            figcaption { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
-            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label={ (row.title) ": " (spoken(view, &cells)) } {
+        figure.card.sum[view.is_sum(row)] {
+            figcaption { a href={ "#" (workload.slug) "-" (row.slug) } { (title) } }
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label={ (title) ": " (spoken(view, &cells)) } {
                 rect.band x=(round(left - 4.0)) y="0" width=(round(band - left + 8.0)) height=(round(height - AXIS)) {}
+                text.tick x="0" y=(round(height - 4.0)) { "less is better" }
                 @for (mark, is_told) in scale.told(&marks) {
                     @let (x, _) = scale.at(mark);
                     line.grid x1=(round(x)) y1="0" x2=(round(x)) y2=(round(height - AXIS + 3.0)) {}
-                    @if is_told { text.tick x=(round(x)) y=(round(height - 5.0)) text-anchor="middle" { (number::ratio(mark)) } }
+                    @if is_told { text.tick x=(round(x)) y=(round(height - 4.0)) text-anchor="middle" { (mark) "x" } }
                 }
                 @for (line, cell) in cells.iter().enumerate() { (mark(view, cell, line, scale)) }
             }
@@ -134,14 +125,14 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
     let contender = &view.contenders[cell.contender];
     let class = match cell.standing {
         Standing::Best | Standing::Tie => "front",
-        Standing::Worse | Standing::Likely if low > FAR => "far",
+        Standing::Worse if low > FAR => "far",
         Standing::Worse | Standing::Likely => "slower",
         Standing::Leading | Standing::Unresolved | Standing::Alone => "open",
     };
     let figure = if cell.standing == Standing::Best { "best".into() } else { format!("{}x", number::times(ratio)) };
     let right = WIDTH - 2.0;
     html! {
-        g class=(class) data-c=(cell.contender) tabindex="0" {
+        g class=(class) data-c=(cell.contender) tabindex="-1" {
             title { (contender.name) ": " (told(cell)) }
             rect.hit x="0" y=(round(y - LINE / 2.0)) width=(WIDTH) height=(LINE) {}
             text.name x="0" y=(round(y + 4.0)) { (short(&contender.name, scale.letters)) }

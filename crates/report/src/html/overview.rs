@@ -7,37 +7,37 @@ use crate::view::{CellView, RowView, Standing, View, WorkloadView};
 use judge::NoteKind;
 use maud::{Markup, html};
 
-/// Ratios that a bar shows at most.
-const LONGEST: f64 = 5.0;
+/// Contenders that are named as slower.
+const NAMED: usize = 3;
 
 pub(super) fn overview(view: &View, links: &Links) -> Markup {
+    let shown: Vec<usize> =
+        (0..view.contenders.len()).filter(|&place| view.contenders[place].error.is_none()).collect();
     html! {
         section aria-labelledby="overview" {
             h2 id="overview" { "Overview" }
-            p.quiet { "How many times slower than the best of each line; green: as good as the best." }
+            p.quiet { "How many times slower than the best of each line; green: as good as the best. Words only where it is proven." }
             div.scroll tabindex="0" role="region" aria-labelledby="overview" {
                 table.overview {
                     thead { tr {
                         th scope="col" { "Operation" }
-                        @for &place in &view.answer.order {
+                        @for &place in &shown {
                             @let contender = &view.contenders[place];
-                            @if contender.error.is_none() {
-                                th.n scope="col" data-c=(place) {
-                                    (contender.name)
-                                    @if !contender.badge.is_empty() { br; span.badge { (contender.badge) } }
-                                }
+                            th.n scope="col" data-c=(place) {
+                                (contender.name)
+                                @if !contender.badge.is_empty() { br; span.badge { (contender.badge) } }
                             }
                         }
+                        th.proven scope="col" { "Proven" }
                     } }
-                    @for workload in &view.workloads {
+                    @for (heading, rows) in super::parts(view) {
                         tbody {
-                            tr.section { th colspan=(view.contenders.len() + 1) scope="rowgroup" { (workload.title) } }
-                            @for row in &workload.rows {
+                            tr.section { th colspan=(shown.len() + 2) scope="rowgroup" { (heading) } }
+                            @for (workload, row, title) in rows {
                                 tr {
-                                    th scope="row" { a href={ "#" (workload.slug) "-" (row.slug) } { (row.title) } }
-                                    @for &place in &view.answer.order {
-                                        @if view.contenders[place].error.is_none() { (ratio_cell(view, (workload, row, &row.cells[place]), links)) }
-                                    }
+                                    th scope="row" { a href={ "#" (workload.slug) "-" (row.slug) } { (title) } }
+                                    @for &place in &shown { (ratio_cell(view, (workload, row, &row.cells[place]), links)) }
+                                    td.proven { (proven(view, row)) }
                                 }
                             }
                         }
@@ -46,6 +46,25 @@ pub(super) fn overview(view: &View, links: &Links) -> Markup {
             }
         }
     }
+}
+
+/// What is settled about a line, in few words; empty where nothing is.
+fn proven(view: &View, row: &RowView) -> String {
+    let names = |wanted: Standing| -> Vec<&str> {
+        let cells = row.cells.iter().filter(|cell| cell.standing == wanted);
+        cells.map(|cell| view.contenders[cell.contender].name.as_str()).collect()
+    };
+    let (best, ties, worse) = (names(Standing::Best), names(Standing::Tie), names(Standing::Worse));
+    let parts = [
+        (!best.is_empty()).then(|| format!("{} best", judge::list(&best))),
+        (ties.len() > 1).then(|| format!("{} equal", judge::list(&ties))),
+        match worse.as_slice() {
+            [] => None,
+            few if few.len() <= NAMED => Some(format!("{} slower", judge::list(few))),
+            many => Some(format!("{} slower", super::plural(many.len(), "contender"))),
+        },
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &Links) -> Markup {
@@ -58,7 +77,6 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
     let ratio = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
     let value = format!("{} {}", row.show(figure), row.unit.sign);
     let told = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
-    let bar = cell.ratio.map_or(0.0, |ratio| (ratio.min(LONGEST) / LONGEST * 100.0).round());
     html! {
         td.n.front[front] data-c=(cell.contender) title=(told) {
             @match links.why(workload, row, &view.contenders[cell.contender].name) {
@@ -69,7 +87,6 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
             @if !notes.is_empty() {
                 sup { a href={ "#" (workload.slug) "-" (row.slug) } title=(notes) aria-label={ "Note: " (notes) } { "*" } }
             }
-            span.bar style={ "width:" (bar) "%" } {}
         }
     }
 }

@@ -9,18 +9,17 @@ use maud::{Markup, html};
 
 /// The tables of every axis.
 pub(super) fn pivots(view: &View, charts: &ChartData) -> Markup {
-    html! {
-        @if !view.pivots.is_empty() {
-            section aria-labelledby="axes" {
-                h2 id="axes" { "By axis" }
-                p.quiet {
-                    "What was varied, told for contenders that differ in nothing else. Each of these tables is judged anew, with one correction for "
-                    "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
-                }
-                @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }
-            }
-        }
+    if view.pivots.is_empty() {
+        return html! {};
     }
+    let content = html! {
+        p.quiet {
+            "What was varied, for contenders that differ in nothing else. Each of these tables is judged anew, with one correction for "
+            "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
+        }
+        @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }
+    };
+    super::folded("axes", "By axis", &content)
 }
 
 fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -> Markup {

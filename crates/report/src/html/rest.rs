@@ -24,25 +24,24 @@ pub(super) fn rest(material: &Material, view: &View) -> Markup {
 }
 
 fn device(view: &View) -> Markup {
-    html! {
-        @if !view.device.is_empty() {
-            section aria-labelledby="device" {
-                h2 id="device" { "The raw device beneath" }
-                div.scroll { table {
-                    thead { tr { th scope="col" { "Work" } th.n scope="col" { "Median" } th.n scope="col" { "Range" } th.n scope="col" { "Samples" } th scope="col" { "Remarks" } } }
-                    tbody { @for row in &view.device {
-                        tr {
-                            th scope="row" { (row.title) }
-                            td.n { (row.unit.show(row.median, None)) " " (row.unit.sign) }
-                            td.n { (row.unit.show(row.range.0, None)) " to " (row.unit.show(row.range.1, None)) }
-                            td.n { (row.samples) }
-                            td { (row.remarks.join("; ")) }
-                        }
-                    } }
-                } }
-            }
-        }
+    if view.device.is_empty() {
+        return html! {};
     }
+    let content = html! {
+        div.scroll { table {
+            thead { tr { th scope="col" { "Work" } th.n scope="col" { "Median" } th.n scope="col" { "Range" } th.n scope="col" { "Samples" } th scope="col" { "Remarks" } } }
+            tbody { @for row in &view.device {
+                tr {
+                    th scope="row" { (row.title) }
+                    td.n { (row.unit.show(row.median, None)) " " (row.unit.sign) }
+                    td.n { (row.unit.show(row.range.0, None)) " to " (row.unit.show(row.range.1, None)) }
+                    td.n { (row.samples) }
+                    td { (row.remarks.join("; ")) }
+                }
+            } }
+        } }
+    };
+    super::folded("device", "The raw device", &content)
 }
 
 fn pairs(caption: &str, pairs: &[(String, String)]) -> Markup {
@@ -59,25 +58,23 @@ fn pairs(caption: &str, pairs: &[(String, String)]) -> Markup {
 }
 
 fn contenders(view: &View) -> Markup {
-    html! {
-        section aria-labelledby="contenders" {
-            h2 id="contenders" { "Contenders, as asked for and as found" }
-            @for contender in &view.contenders {
-                h3 { (contender.name) }
-                @if let Some(error) = &contender.error { p.warn { "Takes no part: " (error) } }
-                @if let Some(form) = &contender.nearest { p.small { "The nearest form of today of " (form.in_full()) "." } }
-                @if let Some(safety) = &contender.safety { p.small { "Safety of data: " (safety) "." } }
-                @if let Some(measured) = &contender.measured { p.small { "Measured: " (measured) "." } }
-                details {
-                    summary { "Options" span.quiet { " of " (contender.name) } }
-                    (pairs("As asked for", &contender.asked))
-                    (super::costs::options(&contender.options))
-                    (pairs("As found after mounting", &contender.found))
-                    (pairs("As found at the end", &contender.closing))
-                }
+    let content = html! {
+        @for contender in &view.contenders {
+            h3 { (contender.name) }
+            @if let Some(error) = &contender.error { p.warn { "Takes no part: " (error) } }
+            @if let Some(form) = &contender.nearest { p.small { "The nearest form of today of " (form.in_full()) "." } }
+            @if let Some(safety) = &contender.safety { p.small { "Safety of data: " (safety) "." } }
+            @if let Some(measured) = &contender.measured { p.small { "Measured: " (measured) "." } }
+            details {
+                summary { "Options" span.quiet { " of " (contender.name) } }
+                (pairs("As asked for", &contender.asked))
+                (super::costs::options(&contender.options))
+                (pairs("As found after mounting", &contender.found))
+                (pairs("As found at the end", &contender.closing))
             }
         }
-    }
+    };
+    super::folded("contenders", "Contenders, as asked for and as found", &content)
 }
 
 fn failures(view: &View) -> Markup {
@@ -97,15 +94,13 @@ fn failures(view: &View) -> Markup {
 }
 
 fn machine(view: &View) -> Markup {
-    html! {
-        section aria-labelledby="machine" {
-            h2 id="machine" { "The machine" }
-            @let (first, others) = machine_parts(&view.run.machine);
-            (pairs("", &first))
-            @if !others.is_empty() { details { summary { "Everything that is known of it" } (pairs("", &others)) } }
-            @if !view.run.ceiling.is_empty() { (pairs("What its memory and clock allow, without any filesystem", &view.run.ceiling)) }
-        }
-    }
+    let (first, others) = machine_parts(&view.run.machine);
+    let content = html! {
+        (pairs("", &first))
+        @if !others.is_empty() { details { summary { "Everything that is known of it" } (pairs("", &others)) } }
+        @if !view.run.ceiling.is_empty() { (pairs("What its memory and clock allow, without any filesystem", &view.run.ceiling)) }
+    };
+    super::folded("machine", "The machine", &content)
 }
 
 /// A list of headings and values.
@@ -122,22 +117,20 @@ fn machine_parts(machine: &[(String, String)]) -> (Pairs, Pairs) {
 }
 
 fn commands(material: &Material, view: &View) -> Markup {
-    html! {
-        section.screen aria-labelledby="commands" {
-            h2 id="commands" { "Every command that was run" }
-            p.quiet { "Each once for each contender, with how often it was run and what it answered the first time." }
-            @for contender in &view.contenders {
-                @let lists = distinct(material.trials.iter().filter(|trial| trial.contender as usize == contender.index));
-                @if !lists.is_empty() {
-                    details {
-                        summary { (contender.name) ": " (lists.len()) " commands" }
-                        @for (command, times) in lists.iter().take(MOST_COMMANDS) { (told(command, *times)) }
-                        @if lists.len() > MOST_COMMANDS { p.quiet { (lists.len() - MOST_COMMANDS) " more are in the ledger." } }
-                    }
+    let content = html! {
+        p.quiet { "Each once for each contender, with how often it was run and its first output." }
+        @for contender in &view.contenders {
+            @let lists = distinct(material.trials.iter().filter(|trial| trial.contender as usize == contender.index));
+            @if !lists.is_empty() {
+                details {
+                    summary { (contender.name) ": " (lists.len()) " commands" }
+                    @for (command, times) in lists.iter().take(MOST_COMMANDS) { (told(command, *times)) }
+                    @if lists.len() > MOST_COMMANDS { p.quiet { (lists.len() - MOST_COMMANDS) " more are in the database." } }
                 }
             }
         }
-    }
+    };
+    html! { div.screen { (super::folded("commands", "Every command that was run", &content)) } }
 }
 
 fn told(command: &CommandRecord, times: usize) -> Markup {
@@ -163,15 +156,13 @@ fn distinct<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<(&'a Comma
 }
 
 fn again(view: &View) -> Markup {
-    html! {
-        section aria-labelledby="again" {
-            h2 id="again" { "Do it again" }
-            @if view.run.repeat.is_empty() { p.quiet { "The command line was not kept." } }
-            @else {
-                div.repeat { pre id="repeat" { (view.run.repeat) } button type="button" id="copy" { "Copy" } }
-            }
-            @if let Some(seconds) = view.run.seconds { p.quiet { "It took " (duration(seconds)) " here." } }
-            details { summary { "The plan as resolved" } (pairs("", &view.run.plan)) }
+    let content = html! {
+        @if view.run.repeat.is_empty() { p.quiet { "The command line was not kept." } }
+        @else {
+            div.repeat { pre id="repeat" { (view.run.repeat) } button type="button" id="copy" { "Copy" } }
         }
-    }
+        @if let Some(seconds) = view.run.seconds { p.quiet { "It took " (duration(seconds)) " here." } }
+        details { summary { "The plan as resolved" } (pairs("", &view.run.plan)) }
+    };
+    super::folded("again", "Do it again", &content)
 }

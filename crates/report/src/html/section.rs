@@ -11,30 +11,28 @@ use maud::{Markup, html};
 
 pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, links: &Links) -> Markup {
     let settings: Vec<String> = workload.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    html! {
-        section aria-labelledby=(workload.slug) {
-            h2 id=(workload.slug) { (workload.title) }
-            p.settings {
-                span.mono { (workload.name) } @if !told_in_name(workload) { ", scale " (workload.scale) }
-                @if !settings.is_empty() { ": " (settings.join(", ")) }
-            }
-            @if !workload.about.is_empty() { p.small { (workload.about) } }
-            @for note in &workload.notes { p.warn.small { "All of these: " (note.text) "." } }
-            @if !workload.sentences.is_empty() {
-                details.screen {
-                    summary { "The verdict in full" }
-                    ul { @for said in &workload.sentences { li { (said.text) } } }
-                }
-            }
-            div.charts {
-                @for row in &workload.rows {
-                    @let id = format!("{}/{}", workload.slug, row.slug);
-                    @let place = charts.rows.iter().position(|chart| chart.id == id);
-                    (figure(view, (workload, row), place.map(|place| (place, &charts.rows[place])), links))
-                }
+    let content = html! {
+        p.settings {
+            span.mono { (workload.name) } @if !told_in_name(workload) { ", scale " (workload.scale) }
+            @if !settings.is_empty() { ": " (settings.join(", ")) }
+        }
+        @if !workload.about.is_empty() { p.small { (workload.about) } }
+        @for note in &workload.notes { p.warn.small { "All of these: " (note.text) "." } }
+        @if !workload.sentences.is_empty() {
+            details.screen {
+                summary { "The verdict in full" }
+                ul { @for said in &workload.sentences { li { (said.text) } } }
             }
         }
-    }
+        div.charts {
+            @for row in &workload.rows {
+                @let id = format!("{}/{}", workload.slug, row.slug);
+                @let place = charts.rows.iter().position(|chart| chart.id == id);
+                (figure(view, (workload, row), place.map(|place| (place, &charts.rows[place])), links))
+            }
+        }
+    };
+    super::folded(&workload.slug, &workload.title, &content)
 }
 
 /// Whether the name tells the scale already, since the run has the work at several.
@@ -95,8 +93,7 @@ fn caption(row: &RowView) -> String {
         "as-found" => ", caches as found".into(),
         other => format!(", {other}"),
     };
-    let less = if row.higher_is_better { "" } else { "; less is better" };
-    format!("{}{cache}{what}{less}", row.unit.words)
+    format!("{}{cache}{what}", row.unit.words)
 }
 
 fn tabs(view: &View, id: &str, chart: &ChartRow) -> Markup {

@@ -127,7 +127,7 @@ struct Line<'a> {
 
 fn table(view: &View, style: Style) -> String {
     let mut text = String::new();
-    let shown: Vec<usize> = view.answer.order.iter().copied().filter(|&place| view.has_figures(place)).collect();
+    let shown: Vec<usize> = (0..view.contenders.len()).filter(|&place| view.has_figures(place)).collect();
     let (lines, left_out) = lines(view);
     if lines.is_empty() || shown.len() < 2 {
         return text;

@@ -39,7 +39,7 @@ impl View {
     /// # Errors
     /// No contender with figures has this name; the message lists those that there are.
     pub fn hold_against(&mut self, asked: &str) -> Result<(), ReportError> {
-        let order: Vec<usize> = self.answer.order.iter().copied().filter(|&place| self.has_figures(place)).collect();
+        let order: Vec<usize> = (0..self.contenders.len()).filter(|&place| self.has_figures(place)).collect();
         let named = |place: &&usize| self.contenders[**place].name.eq_ignore_ascii_case(asked);
         let Some(&baseline) = order.iter().find(named) else {
             let known: Vec<&str> = order.iter().map(|&place| self.contenders[place].name.as_str()).collect();

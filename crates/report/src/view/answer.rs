@@ -16,7 +16,7 @@ use serde::Serialize;
 const NAMED: usize = 3;
 /// Doubts about the work that stand before the answer itself.
 const DOUBTS: usize = 2;
-/// A share of disturbed figures, or of noise, that is worth a word.
+/// Scatter, a share, that is worth a word.
 const WORTH_A_WORD: f64 = 0.005;
 
 /// The answer to "which one shall I take?".
@@ -47,8 +47,6 @@ pub struct AnswerView {
     pub open: Option<String>,
     /// Comparisons with the best of a line, and those of them that are open.
     pub comparisons: (usize, usize),
-    /// Contenders as the answer has them, the best choice first: indices into [`View::contenders`].
-    pub order: Vec<usize>,
 }
 
 /// What is said of one workload.
@@ -70,7 +68,7 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let said = Said { view, answer };
     let doubts = said.doubts();
     let Some(group) = answer.groups.first() else {
-        let nothing = if doubts.is_empty() { "Nothing can be said: there are no figures." } else { "" };
+        let nothing = if doubts.is_empty() { "No answer: there are no figures." } else { "" };
         let besides = dropped(&view.contenders);
         return AnswerView { doubts: doubts.clone(), besides, ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
     };
@@ -105,7 +103,6 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
         rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| said.name(rival)).collect(),
         workloads,
         besides,
-        order: said.order(),
         ..said.nothing("")
     };
     if let Some((kept, at_most)) = kept {
@@ -159,7 +156,7 @@ fn taken(group: &GroupAnswer) -> Option<&Choice> {
     group.take.as_ref().filter(|choice| choice.certainty != Certainty::Open || !is_vague(choice))
 }
 
-/// "1.2x slower than the best where it is furthest behind (at most 1.4x)", "as good as the best in everything".
+/// "1.2x slower than the best in its worst workload (at most 1.4x)", "as good as the best in everything".
 pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> String {
     let (safe, able) = (!group.less_safe.is_empty(), group.is_for_the_able());
     if group.is_alone() {
@@ -195,7 +192,12 @@ fn behind(table: &Table, ratio: f64, among: &str) -> String {
     let lines = || table.operations.iter().filter(|operation| !operation.secondary);
     let is_summed = |workload: &str| lines().any(|line| line.summary && line.id.workload == workload);
     let counted = lines().filter(|line| line.summary || !is_summed(&line.id.workload)).count();
-    let place = if counted > 1 { " where it is furthest behind" } else { "" };
+    // The headline counts steps that are summed as one: one of them may be further behind.
+    let place = match counted {
+        0 | 1 => "",
+        _ if lines().any(|line| line.summary) => " in its worst workload",
+        _ => " where it is furthest behind",
+    };
     let (times, counts) = (number::times(ratio), table.operations.iter().any(|line| line.unit == PER_OPERATION));
     match () {
         () if ratio < LEVEL => format!("as measured, level with the best{among}"),
@@ -228,10 +230,9 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.figures_of_caches(), self.view.run.in_memory),
+            confidence: confidence(&self.answer.confidence, self.view),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
-            order: self.order(),
         }
     }
 
@@ -255,15 +256,6 @@ impl Said<'_> {
         parts.join(" ")
     }
 
-    /// Figures that a cache served in part, or whose start was to be cold and was not.
-    fn figures_of_caches(&self) -> usize {
-        let cells = self.view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
-        let cached = |notes: &[super::NoteView]| notes.iter().any(|note| note.kind == NoteKind::Cache);
-        let shared = self.view.workloads.iter().filter(|workload| cached(&workload.notes));
-        let shared: usize = shared.map(|workload| workload.rows.iter().map(|row| row.cells.len()).sum::<usize>()).sum();
-        cells.filter(|cell| cell.figure.is_some() && cached(&cell.notes)).count().max(shared)
-    }
-
     fn name(&self, contender: usize) -> String {
         self.view.table.contenders[contender].name.clone()
     }
@@ -276,14 +268,6 @@ impl Said<'_> {
     /// What an operation does, in a few words.
     fn doing(&self, operation: usize) -> &str {
         self.view.table.operations[operation].doing()
-    }
-
-    fn order(&self) -> Vec<usize> {
-        let place = |index: usize| self.view.contenders.iter().position(|contender| contender.index == index);
-        let mut order: Vec<usize> =
-            self.answer.groups.iter().flat_map(|group| &group.order).filter_map(|&index| place(index)).collect();
-        order.extend((0..self.view.contenders.len()).filter(|place| !order.contains(place)).collect::<Vec<_>>());
-        order
     }
 
     fn headline(&self, group: &GroupAnswer) -> String {
@@ -329,8 +313,10 @@ impl Said<'_> {
     /// Where the one to take is further behind than over any whole workload.
     fn furthest(&self, group: &GroupAnswer) -> Option<String> {
         let (take, furthest) = (taken(group)?.shortfall, group.furthest?);
-        let (bound, doing) = (number::times(furthest.at_most), self.doing(furthest.operation));
-        (furthest.ratio > take.at_most).then(|| format!("In single steps up to {bound}x behind ({doing})."))
+        let (times, bound) = (number::times(furthest.ratio), number::times(furthest.at_most));
+        let doing = self.doing(furthest.operation);
+        (furthest.ratio > take.at_most)
+            .then(|| format!("In its worst single step {times}x {} (at most {bound}x): {doing}.", self.view.slower()))
     }
 
     /// Who cannot do what: those that lack the same in one sentence.
@@ -534,7 +520,9 @@ pub(super) fn loss(class: SafetyClass) -> &'static str {
     }
 }
 
-fn confidence(found: &Confidence, cached: usize, in_memory: bool) -> String {
+fn confidence(found: &Confidence, view: &View) -> String {
+    let with = |kind| super::story::with_note(&view.workloads, kind);
+    let ((disturbed, all), (cached, _)) = (with(NoteKind::Disturbed), with(NoteKind::Cache));
     let grade = match found.grade {
         Grade::None => "none",
         Grade::Low => "LOW",
@@ -546,15 +534,15 @@ fn confidence(found: &Confidence, cached: usize, in_memory: bool) -> String {
         (low, high) => format!("{low} to {high} samples"),
     };
     let mut parts = vec![format!("{samples} of each")];
-    if found.disturbed.0 > 0 {
-        parts.push(format!("{} of {} figures disturbed", found.disturbed.0, found.disturbed.1));
+    if disturbed > 0 {
+        parts.push(format!("{disturbed} of {all} figures disturbed"));
     }
     if let Some(noise) = found.noise.filter(|noise| *noise > WORTH_A_WORD) {
-        parts.push(format!("noise {}", number::percent(noise)));
+        parts.push(format!("scatter {}", number::percent(noise)));
     }
     if cached > 0 {
         parts.push(format!("{} in part from a cache", plural(cached, "figure")));
     }
-    let place = if in_memory { " In memory: what they cost the CPU, on no disk." } else { "" };
+    let place = if view.run.in_memory { " In memory: what they cost the CPU, on no disk." } else { "" };
     format!("Confidence {grade}: {}.{place}", parts.join(", "))
 }

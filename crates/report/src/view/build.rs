@@ -29,7 +29,9 @@ impl View {
         let table = samples::table(&material.run, &material.contenders, &material.trials);
         let judgement = judge::judge(&table)
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
-        let contenders = contenders(material, &table);
+        let found = judge::answer(&table)
+            .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
+        let contenders = in_order(contenders(material, &table), &found);
         let (device, beneath) = device(material);
         let counting = material.counting();
         let mut slugs = HashSet::new();
@@ -86,8 +88,6 @@ impl View {
             table,
             judgement,
         };
-        let found = judge::answer(&view.table)
-            .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
         view.pivots = super::pivot::pivots(&view);
         view.answer = super::answer::answer(&view, &found);
         let names: Vec<&str> = view.contenders.iter().map(|contender| contender.name.as_str()).collect();
@@ -131,6 +131,7 @@ impl Builder<'_> {
             .filter(|(_, operation)| operation.id.workload == name && operation.id.figure.is_empty())
             .map(|(index, _)| self.row(work, index, contenders, beneath, &mut row_slugs))
             .collect();
+        rows.sort_by_key(|row| !self.table.operations[row.operation].summary);
         let sentences = self
             .judgement
             .sentences
@@ -372,6 +373,13 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
             }
         })
         .collect()
+}
+
+/// Contenders as the answer has them, the best choice first; those that it leaves out follow in the order of the plan.
+fn in_order(mut contenders: Vec<ContenderView>, answer: &judge::Answer) -> Vec<ContenderView> {
+    let order: Vec<usize> = answer.groups.iter().flat_map(|group| group.order.iter().copied()).collect();
+    contenders.sort_by_key(|one| order.iter().position(|&index| index == one.index).unwrap_or(usize::MAX));
+    contenders
 }
 
 /// Places in the palette; those that are never drawn take none from the others.

@@ -1,7 +1,7 @@
 //! What must be said beside the verdict as a whole: warnings, safety, the machine, in few words.
 //! In: records of the ledger and a view under construction. Out: sentences, and pairs of heading and value.
 
-use super::{ContenderView, Counts, WorkloadView};
+use super::{ContenderView, Counts, NoteView, WorkloadView};
 use crate::number;
 use indexmap::IndexMap;
 use judge::{Backend, Durability, Judgement, NoteKind};
@@ -79,20 +79,19 @@ fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
         (NoteKind::Ceiling, "are near the ceiling of the data generator: the disk may be faster"),
         (NoteKind::Disturbed, "rest on disturbed trials that could not be repeated"),
     ];
-    let cells = || workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
-    let all = cells().filter(|cell| cell.figure.is_some()).count();
-    let everywhere = |workload: &WorkloadView, kind| workload.notes.iter().any(|note| note.kind == kind);
-    let with = |kind| {
-        let of_workload = |workload: &&WorkloadView| everywhere(workload, kind);
-        let shared = workloads.iter().filter(of_workload).flat_map(|workload| &workload.rows);
-        let shared = shared.flat_map(|row| &row.cells).filter(|cell| cell.figure.is_some()).count();
-        let others =
-            workloads.iter().filter(|workload| !everywhere(workload, kind)).flat_map(|workload| &workload.rows);
-        let noted = |cell: &&crate::view::CellView| cell.notes.iter().any(|note| note.kind == kind);
-        shared + others.flat_map(|row| &row.cells).filter(noted).count()
-    };
-    let counted = kinds.iter().map(|(kind, words)| (with(*kind), words)).filter(|(count, _)| *count > 0);
-    counted.map(|(count, words)| format!("{count} of {all} figures {words}.")).collect()
+    let counted = kinds.iter().map(|(kind, words)| (with_note(workloads, *kind), words));
+    let counted = counted.filter(|((count, _), _)| *count > 0);
+    counted.map(|((count, all), words)| format!("{count} of {all} figures {words}.")).collect()
+}
+
+/// Figures with a note of this kind, their own or their workload's, and all figures.
+pub(super) fn with_note(workloads: &[WorkloadView], kind: NoteKind) -> (usize, usize) {
+    let is_of = |notes: &[NoteView]| notes.iter().any(|note| note.kind == kind);
+    let figures = workloads.iter().flat_map(|workload| {
+        let cells = workload.rows.iter().flat_map(|row| &row.cells).filter(|cell| cell.figure.is_some());
+        cells.map(|cell| is_of(&workload.notes) || is_of(&cell.notes))
+    });
+    figures.fold((0, 0), |(with, all), noted| (with + usize::from(noted), all + 1))
 }
 
 fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
