@@ -228,7 +228,7 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.figures_of_caches(), self.view.run.in_memory),
+            confidence: confidence(&self.answer.confidence, self.figures_of_caches()) + &super::story::place(self.view),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
             order: self.order(),
@@ -534,7 +534,7 @@ pub(super) fn loss(class: SafetyClass) -> &'static str {
     }
 }
 
-fn confidence(found: &Confidence, cached: usize, in_memory: bool) -> String {
+fn confidence(found: &Confidence, cached: usize) -> String {
     let grade = match found.grade {
         Grade::None => "none",
         Grade::Low => "LOW",
@@ -555,6 +555,5 @@ fn confidence(found: &Confidence, cached: usize, in_memory: bool) -> String {
     if cached > 0 {
         parts.push(format!("{} in part from a cache", plural(cached, "figure")));
     }
-    let place = if in_memory { " In memory: what they cost the CPU, on no disk." } else { "" };
-    format!("Confidence {grade}: {}.{place}", parts.join(", "))
+    format!("Confidence {grade}: {}.", parts.join(", "))
 }
