@@ -6,7 +6,7 @@ use crate::text;
 use report::{Findings, Row};
 use std::path::Path;
 
-/// Narrowest and widest column of a contender: what stands in a cell is not cut, and names are.
+/// Narrowest and widest column of a contender: the text of a cell is not cut, and names are.
 const COLUMN: (usize, usize) = (15, 24);
 
 /// Everything, for a terminal.

@@ -69,12 +69,12 @@ fn answers(all: &[Survived]) -> Vec<String> {
     let (promised, others): (Vec<&Survived>, Vec<&Survived>) = all.iter().copied().partition(is_tested);
     let (kept, broke): (Vec<&Survived>, Vec<&Survived>) =
         promised.into_iter().partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
-    let mut said: Vec<String> = kept_all(&kept).into_iter().collect();
-    said.extend(broke.into_iter().map(broken));
-    said.extend(others.into_iter().map(beyond_promises));
-    said.extend(all.iter().flat_map(|one| losses(one).into_iter().chain(left_behind(one))));
-    said.extend(programs.into_iter().filter_map(of_program));
-    said
+    let mut sentences: Vec<String> = kept_all(&kept).into_iter().collect();
+    sentences.extend(broke.into_iter().map(broken));
+    sentences.extend(others.into_iter().map(beyond_promises));
+    sentences.extend(all.iter().flat_map(|one| losses(one).into_iter().chain(left_behind(one))));
+    sentences.extend(programs.into_iter().filter_map(of_program));
+    sentences
 }
 
 /// The guarantees of this weight that some state put to the test.

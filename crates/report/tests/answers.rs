@@ -350,8 +350,8 @@ fn a_modelled_disk_is_in_every_answer() {
                 on_modelled(&[("ext4", &[], 1.0)], device(), blocks, late),
             ] {
                 let (material, view) = agrees(&bench);
-                let said = "On a modelled disk (hdd-7200): no figure is one of a real disk.";
-                assert!(view.answer.confidence.contains(said), "{}", view.answer.confidence);
+                let remark = "On a modelled disk (hdd-7200): no figure is one of a real disk.";
+                assert!(view.answer.confidence.contains(remark), "{}", view.answer.confidence);
                 lateness_agrees(&material, &view);
             }
         }

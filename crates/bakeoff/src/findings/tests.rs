@@ -226,7 +226,7 @@ fn what_no_cut_put_to_the_test_is_not_claimed_to_be_kept() {
         "{:?}",
         found.answers
     );
-    // Later runs are not told that it kept all that is promised.
+    // Reports of later runs do not claim that it kept all that is promised.
     assert_eq!(reliability::measured::Measured::of(&survived("ext4", 0), "2026-11-23".into()), None);
     none.promises.truncate(1);
     let found = cut(vec![none]);
@@ -287,7 +287,7 @@ fn the_worst_variant_damage_and_foreign_content_are_in_the_answer() {
     other.promises[0].name = "replace".into();
     let found = cut(vec![one, other]);
     let wanted = "xfs: its own check found damage after 3 of 50 cuts; up to 4096 bytes of old or other files' content showed in a file.";
-    assert!(found.answers.iter().any(|said| said == wanted), "{:?}", found.answers);
+    assert!(found.answers.iter().any(|one| one == wanted), "{:?}", found.answers);
 }
 
 #[test]
@@ -333,11 +333,11 @@ fn harm(contenders: Vec<Harmed>) -> Findings {
         for (fault, verdict) in one.faults.iter().zip(json["contenders"][at]["faults"].as_array().expect("faults")) {
             let rows = column(&found, &name);
             let (_, _, cell) = rows.iter().find(|(_, row, _)| row.name == fault.name).expect("its row");
-            let said = verdict["verdict"].as_str().expect("a verdict");
+            let word = verdict["verdict"].as_str().expect("a verdict");
             assert_eq!(
                 cell.tone == Tone::Broken,
-                !["unharmed", "reported", "stopped"].contains(&said),
-                "{said}: {}",
+                !["unharmed", "reported", "stopped"].contains(&word),
+                "{word}: {}",
                 cell.text
             );
         }
