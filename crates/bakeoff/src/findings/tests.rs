@@ -204,6 +204,7 @@ fn power_cuts_are_answered() {
     for states in [20, 100_000] {
         let mut one = Survived { states, ..survived("ext4", 0) };
         one.promises[0].broken = rate(0, states);
+        cut(vec![one.clone()]);
         let mut other = survived("xfs", 0);
         other.promises[0].broken = rate(1, states);
         other.promises[0].given = Given::Broken;
