@@ -160,11 +160,13 @@ pub fn interval(row: &Compared) -> String {
     row.interval.map_or(few, |interval| format!("{} to {}", times(interval.low), times(interval.high)))
 }
 
-/// A ratio in three digits.
+/// A ratio in three digits; far below 1 in as many as show what it is the reciprocal of.
 pub fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 100.0 => format!("{r:.0}"),
         r if r >= 10.0 => format!("{r:.1}"),
+        r if r < 0.01 => format!("{r:.4}"),
+        r if r < 0.1 => format!("{r:.3}"),
         r => format!("{r:.2}"),
     }
 }

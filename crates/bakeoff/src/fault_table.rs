@@ -82,6 +82,9 @@ fn lasting(one: &Harmed) -> Vec<String> {
     let mut said: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
     let refused = in_rounds(one, |fault| fault.refused_again);
     said.extend(refused.map(|often| format!("could not be mounted any more after {often}: it needs repair")));
+    // Where a kernel was lost as well, that is the worse of the two.
+    let hung = in_rounds(one, |fault| if fault.verdict == Verdict::Hung { fault.hung } else { 0 });
+    said.extend(hung.map(|often| format!("hung after {often}, even when the disk was whole again")));
     let lost = in_rounds(one, |fault| fault.kernel_lost);
     said.extend(lost.map(|often| format!("ended the kernel that had it mounted, by {often}")));
     said
@@ -224,15 +227,15 @@ fn legend(all: &[Harmed]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn counts(right: u32, failed: u32, wrong: u32) -> Counts {
+    pub(crate) fn counts(right: u32, failed: u32, wrong: u32) -> Counts {
         let example = (wrong > 0).then(|| "3-of-4 holds what was never written in sector 1".into());
         Counts { right, failed, wrong, missing: 0, example }
     }
 
-    fn result(name: &str, verdict: Verdict, read: Counts) -> FaultResult {
+    pub(crate) fn result(name: &str, verdict: Verdict, read: Counts) -> FaultResult {
         FaultResult {
             name: name.into(),
             title: name.into(),
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    fn harmed(contender: &str, flips: FaultResult) -> Harmed {
+    pub(crate) fn harmed(contender: &str, flips: FaultResult) -> Harmed {
         let none = result("none", Verdict::Unharmed, counts(100, 0, 0));
         Harmed {
             contender: contender.into(),

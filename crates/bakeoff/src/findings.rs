@@ -6,8 +6,8 @@ use crate::text;
 use report::{Findings, Row};
 use std::path::Path;
 
-/// Column of a contender.
-const COLUMN: usize = 15;
+/// Narrowest and widest column of a contender: the text of a cell is not cut, and names are.
+const COLUMN: (usize, usize) = (15, 24);
 
 /// Everything, for a terminal.
 pub fn told(findings: &Findings, width: usize) -> String {
@@ -15,10 +15,13 @@ pub fn told(findings: &Findings, width: usize) -> String {
     said.push('\n');
     let names =
         1 + findings.groups.iter().flat_map(|group| &group.rows).map(|row| indented(row).len()).max().unwrap_or(0);
-    let few = (width.saturating_sub(names) / COLUMN).max(1);
+    let cells = findings.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells);
+    let widest = cells.map(|cell| text::harmless(&cell.text).chars().count()).max().unwrap_or(0);
+    let column = (widest + 1).clamp(COLUMN.0, COLUMN.1);
+    let few = (width.saturating_sub(names) / column).max(1);
     for from in (0..findings.columns.len()).step_by(few) {
         let to = (from + few).min(findings.columns.len());
-        said.push_str(&table(findings, from..to, names));
+        said.push_str(&table(findings, from..to, (names, column)));
         said.push('\n');
     }
     said + &findings.notes.iter().map(|note| text::wrapped(note, width, "", "  ")).collect::<String>()
@@ -39,11 +42,11 @@ fn indented(row: &Row) -> String {
 }
 
 /// The table of some columns.
-fn table(findings: &Findings, columns: std::ops::Range<usize>, names: usize) -> String {
+fn table(findings: &Findings, columns: std::ops::Range<usize>, (names, column): (usize, usize)) -> String {
     let mut lines = String::new();
     let mut line = |name: &str, cells: &[String]| {
         let cells: String =
-            cells.iter().map(|cell| format!("{:>COLUMN$}", text::shortened(cell, COLUMN - 1))).collect();
+            cells.iter().map(|cell| format!("{:>column$}", text::shortened(cell, column - 1))).collect();
         lines.push_str(format!("{name:<names$}{cells}").trim_end());
         lines.push('\n');
     };
@@ -72,3 +75,6 @@ fn headings(names: &[String]) -> Vec<Vec<String>> {
     let word = |name: &Vec<String>, line: usize| line.checked_sub(high - name.len()).map(|at| name[at].clone());
     (0..high).map(|line| names.iter().map(|name| word(name, line).unwrap_or_default()).collect()).collect()
 }
+
+#[cfg(test)]
+mod tests;

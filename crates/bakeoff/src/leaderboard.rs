@@ -119,4 +119,64 @@ mod tests {
         );
         assert!(leaderboard(&Table::default()).is_none());
     }
+
+    /// The log has the line below the operations, and both have the same contenders in front and the same number open.
+    #[test]
+    fn the_line_counts_what_the_operations_show() {
+        // How many times the first one's time, and how much that scatters: alike, open and far behind.
+        let rows = [[1.0, 1.0, 1.5], [1.0, 1.04, 0.9], [1.0, 0.5, 0.501]];
+        let names = ["ext4", "xfs", "btrfs"];
+        for (blocks, scatter) in [(1, 0.0), (2, 0.1), (3, 0.3), (6, 0.002), (6, 0.2)] {
+            let value =
+                |contender: usize, block: u32| 1.0 + scatter * f64::from((block * 5 + contender as u32 * 3) % 7);
+            let cell = |operation: usize, contender: usize| Cell {
+                operation,
+                contender,
+                samples: (0..blocks)
+                    .map(|block| Sample {
+                        block,
+                        value: rows[operation][contender] * value(contender, block),
+                        ..Sample::default()
+                    })
+                    .collect(),
+                ..Cell::default()
+            };
+            let table = Table {
+                contenders: names.map(|name| Contender { name: name.into(), ..Contender::default() }).to_vec(),
+                operations: ["create", "read", "delete"]
+                    .map(|name| Operation {
+                        id: OperationId::new("small-files", name, "cold"),
+                        unit: "s".into(),
+                        ..Operation::default()
+                    })
+                    .to_vec(),
+                cells: (0..3)
+                    .flat_map(|operation| (0..3).map(move |contender| (operation, contender)))
+                    .map(|(o, c)| cell(o, c))
+                    .collect(),
+                margin: None,
+            };
+            let found = leaderboard(&table).expect("there is a leaderboard");
+            assert_eq!(found.whole.len(), 3);
+            let parts =
+                |line: &String| line.rsplit(": ").next().unwrap_or_default().split(", ").map(str::to_owned).collect();
+            let shown: Vec<Vec<String>> = found.whole.iter().map(parts).collect();
+            // The first has its figure; of the others some are as good.
+            let in_front = |part: &String| part.ends_with(')') || part.ends_with('=');
+            for name in names {
+                let of_name = |part: &&String| part.split(' ').next() == Some(name) && in_front(part);
+                let count = shown.iter().flatten().filter(of_name).count();
+                let stated = found.line.contains(&format!("{name} in {count}"));
+                assert!(stated != (count == 0), "{}: {name} {count}\n{}", found.line, found.whole.join("\n"));
+            }
+            let open = shown.iter().filter(|parts| parts.iter().any(|part| part.ends_with('?'))).count();
+            assert_eq!(
+                found.line.contains(&format!("; {open} open")),
+                open > 0,
+                "{}\n{}",
+                found.line,
+                found.whole.join("\n")
+            );
+        }
+    }
 }

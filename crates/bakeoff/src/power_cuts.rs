@@ -5,6 +5,7 @@ use crate::json::Answer;
 use crate::mounted_by::MountedBy;
 use crate::served_disk::{self, Refused, Served};
 use crate::text;
+use indexmap::IndexSet;
 use reliability::power_cut::{
     BeyondPosix, Example, Figures, Given, PromiseResult, Rate, Strength, Survived, VariantResult, torn_in_words,
 };
@@ -15,8 +16,10 @@ use serde::Serialize;
 /// Characters of what was found of a state, in a sentence.
 const FOUND: usize = 300;
 
-/// Names at risk in a sentence.
+/// Names in a sentence.
 const NAMES: usize = 3;
+/// Guarantees that every reader knows.
+const KNOWN: [&str; 2] = ["fsync", "rename"];
 
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,29 +65,85 @@ pub fn findings(all: &PowerCuts) -> Findings {
 fn answers(all: &[Survived]) -> Vec<String> {
     let (programs, all): (Vec<&Survived>, Vec<&Survived>) = all.iter().partition(|one| one.program.is_some());
     // Of what was not put to the test nothing can be claimed.
-    let is_tested = |one: &&&Survived| one.promises.iter().any(|known| known.strength == Strength::Promised);
-    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) = all
-        .iter()
-        .filter(|one| is_tested(one) || unreachable(one) > 0)
-        .copied()
-        .partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
-    let mut said = Vec::new();
-    if !kept.is_empty() {
-        let names: Vec<String> = kept.iter().map(|one| one.shown()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let worst = kept.iter().flat_map(|one| &one.promises).filter(|one| one.strength == Strength::Promised);
-        let worst = worst.filter(|one| one.given == Given::Kept).map(|one| one.broken.high).fold(0.0, f64::max);
-        let (each, states) = (if kept.len() > 1 { " each" } else { "" }, kept[0].states);
-        said.push(format!(
-            "{} kept everything that was promised (fsync, rename and the like) in {states} power cuts{each}: at most {} of cuts break any one promise.",
-            judge::list(&names),
-            percent(worst)
-        ));
+    let is_tested = |one: &&Survived| tested(one, Strength::Promised).next().is_some() || unreachable(one) > 0;
+    let (promised, others): (Vec<&Survived>, Vec<&Survived>) = all.iter().copied().partition(is_tested);
+    let (kept, broke): (Vec<&Survived>, Vec<&Survived>) =
+        promised.into_iter().partition(|one| one.broken(Strength::Promised).next().is_none() && unreachable(one) == 0);
+    let mut sentences: Vec<String> = kept_all(&kept).into_iter().collect();
+    sentences.extend(broke.into_iter().map(broken));
+    sentences.extend(others.into_iter().map(beyond_promises));
+    sentences.extend(all.iter().flat_map(|one| losses(one).into_iter().chain(left_behind(one))));
+    sentences.extend(programs.into_iter().filter_map(of_program));
+    sentences
+}
+
+/// The guarantees of this weight that some state put to the test.
+fn tested(one: &Survived, strength: Strength) -> impl Iterator<Item = &PromiseResult> {
+    one.promises.iter().filter(move |known| known.strength == strength && known.given != Given::Untested)
+}
+
+/// Those who kept all that was promised and put to the test.
+fn kept_all(kept: &[&Survived]) -> Option<String> {
+    let promised = || kept.iter().flat_map(|one| tested(one, Strength::Promised));
+    let worst = promised().map(|one| one.broken.high).fold(0.0, f64::max);
+    let names: IndexSet<&str> = promised().map(|one| one.name.as_str()).collect();
+    let guarantees: Vec<&str> = match names.len() {
+        many if many > NAMES && KNOWN.iter().all(|name| names.contains(name)) => [&KNOWN[..], &["the like"]].concat(),
+        many if many > NAMES => names.iter().copied().take(NAMES - 1).chain(["others"]).collect(),
+        _ => names.into_iter().collect(),
+    };
+    let is_whole = |one: &Survived| {
+        let all = one.promises.iter().filter(|known| known.strength == Strength::Promised).count();
+        tested(one, Strength::Promised).count() == all
+    };
+    let put = if kept.iter().all(|one| is_whole(one)) { "" } else { " and put to the test" };
+    let states = states(kept.iter().copied())?;
+    let each = if kept.len() > 1 { " each" } else { "" };
+    let who: Vec<String> = kept.iter().map(|one| one.shown()).collect();
+    Some(format!(
+        "{} kept everything that was promised{put} ({}) in {states} power cuts{each}: at most {} of cuts break any one promise.",
+        judge::list(&who.iter().map(String::as_str).collect::<Vec<_>>()),
+        judge::list(&guarantees),
+        bound(worst)
+    ))
+}
+
+/// How many states there are of each: "1000", "900 to 1000".
+fn states<'s>(all: impl Iterator<Item = &'s Survived> + Clone) -> Option<String> {
+    let each = all.map(|one| one.states);
+    Some(match (each.clone().min()?, each.max()?) {
+        (few, many) if few == many => many.to_string(),
+        (few, many) => format!("{few} to {many}"),
+    })
+}
+
+/// What became of guarantees that nothing gives, where no other was put to the test.
+fn beyond_promises(one: &Survived) -> String {
+    let broken: Vec<String> = one.broken(Strength::Hoped).map(in_one).collect();
+    let kept: Vec<&str> =
+        tested(one, Strength::Hoped).filter(|known| known.given == Given::Kept).map(|known| &*known.name).collect();
+    let kept = match kept.len() {
+        0 => None,
+        many if many > NAMES => Some(format!("kept {many} others")),
+        _ => Some(format!("kept {}", judge::list(&kept))),
+    };
+    let broken = (!broken.is_empty()).then(|| format!("broke {}", broken.join("; ")));
+    let both: Vec<String> = broken.into_iter().chain(kept).collect();
+    match both.is_empty() {
+        true => format!("{}: none of {} power cuts put a guarantee to the test.", one.shown(), one.states),
+        false => format!("Of what is not promised, {} {}.", one.shown(), both.join("; it ")),
     }
-    said.extend(broke.into_iter().map(broken));
-    said.extend(all.iter().filter_map(|one| losses(one)));
-    said.extend(programs.into_iter().filter_map(of_program));
-    said
+}
+
+/// Damage and other files' content that cuts left, though no promise speaks of it.
+fn left_behind(one: &Survived) -> Option<String> {
+    let damaged = one.mounts.damaged;
+    let damage = (damaged.count > 0)
+        .then(|| format!("its own check found damage after {} of {} cuts", damaged.count, damaged.of));
+    let foreign = (one.foreign_bytes > 0)
+        .then(|| format!("up to {} bytes of old or other files' content showed in a file", one.foreign_bytes));
+    let parts: Vec<String> = damage.into_iter().chain(foreign).collect();
+    (!parts.is_empty()).then(|| format!("{}: {}.", one.shown(), parts.join("; ")))
 }
 
 /// Whether a program kept what it had acknowledged.
@@ -103,7 +162,7 @@ fn of_program(one: &Survived) -> Option<String> {
             one.shown(),
             program.command,
             program.acknowledged,
-            percent(program.lost.high)
+            bound(program.lost.high)
         ),
     })
 }
@@ -199,8 +258,14 @@ fn seconds(value: f64) -> String {
     }
 }
 
+/// The upper end of a share, which is never rounded down to nothing.
+fn bound(share: f64) -> String {
+    percent(share.max(0.0001))
+}
+
 fn percent(share: f64) -> String {
     match share * 100.0 {
+        tiny if tiny > 0.0 && tiny < 0.005 => "<0.01 %".into(),
         small if small < 1.0 => format!("{small:.2} %"),
         some if some < 10.0 => format!("{some:.1} %"),
         many => format!("{many:.0} %"),
@@ -327,13 +392,13 @@ fn share_of(given: Given, rate: Rate, example: &Option<Example>) -> Cell {
 }
 
 fn legend(all: &[Survived]) -> Vec<String> {
-    let Some(first) = all.first() else { return Vec::new() };
+    let (Some(first), Some(states)) = (all.first(), states(all.iter())) else { return Vec::new() };
+    let count = |of: fn(&Survived) -> u32| all.iter().map(|one| u64::from(of(one))).sum::<u64>();
     let mut said = vec![
         format!(
-            "broken: in that share of the cuts that put it to the test. {} states each on Linux {}, of which {} % such as a disk leaves that keeps the order of writes; seed {}.",
-            first.states,
+            "broken: in that share of the cuts that put it to the test. {states} states each on Linux {}, of which {} % such as a disk leaves that keeps the order of writes; seed {}.",
             served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
-            first.in_order * 100 / first.states.max(1),
+            count(|one| one.in_order) * 100 / count(|one| one.states).max(1),
             first.seed
         ),
         "12 %+folder: broken so often in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file); its variants are the rows below.".into(),
@@ -352,165 +417,4 @@ fn legend(all: &[Survived]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use reliability::power_cut::{Later, Mounts, ProgramResult};
-
-    fn rate(count: u32, of: u32) -> Rate {
-        let (low, high) = judge::proportion(count, of);
-        Rate { count, of, low, high }
-    }
-
-    fn promise(name: &str, strength: Strength, broken: u32) -> PromiseResult {
-        PromiseResult {
-            name: name.into(),
-            title: name.into(),
-            strength,
-            given: if broken > 0 { Given::Broken } else { Given::Kept },
-            broken: rate(broken, 1000),
-            broken_in_order: rate(0, 300),
-            example: None,
-            worst: None,
-            variants: vec![],
-        }
-    }
-
-    fn survived(contender: &str, broken: u32) -> Survived {
-        Survived {
-            contender: contender.into(),
-            filesystem: contender.into(),
-            driver: None,
-            class: records::Durability::unknown(),
-            kernel: "6.18".into(),
-            guest: false,
-            mount_options: vec![],
-            states: 1000,
-            in_order: 300,
-            events: 1,
-            writes: 1,
-            flushes: 1,
-            promises: vec![promise("fsync", Strength::Promised, broken), promise("two-writes", Strength::Hoped, 10)],
-            lost_seconds: Figures { median: Some(4.7), worst: Some(31.2) },
-            foreign_bytes: 0,
-            program: None,
-            mounts: Mounts {
-                refused: rate(0, 1000),
-                refused_torn: rate(0, 60),
-                refusal: None,
-                kernel_lost: rate(0, 1000),
-                kernel_loss: None,
-                seconds: Figures { median: Some(0.004), worst: Some(0.02) },
-                damaged: rate(0, 50),
-                damage: None,
-            },
-            contradictions: vec![],
-            kept: vec![],
-            seed: 1,
-            lying: false,
-            torn: false,
-            seconds: 100.0,
-        }
-    }
-
-    fn told(contenders: Vec<Survived>, width: usize) -> String {
-        let (refused, mounted_by) = (vec![], MountedBy::asked_here());
-        crate::findings::told(
-            &findings(&PowerCuts { contenders, refused, mounted_by, served_disk: None, beyond_posix: None }),
-            width,
-        )
-    }
-
-    #[test]
-    fn the_first_sentences_say_who_kept_what_was_promised() {
-        let said = told(vec![survived("ext4", 0), survived("ext2", 400)], 80);
-        assert!(said.starts_with("ext4 kept everything that was promised"), "{said}");
-        assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
-        assert!(said.contains("broken 40 %") && said.contains("31 s"), "{said}");
-        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
-    }
-
-    #[test]
-    fn a_program_that_passes_only_by_what_posix_does_not_promise_is_named() {
-        let mut one = survived("ext4", 0);
-        one.promises.clear();
-        one.program = Some(ProgramResult {
-            command: "store".into(),
-            acknowledged: 9,
-            given: Given::Kept,
-            lost: rate(0, 100),
-            lost_in_order: rate(0, 30),
-            example: None,
-        });
-        let output = |beyond_posix| {
-            let (contenders, mounted_by) = (vec![one.clone()], MountedBy::asked_here());
-            let all = PowerCuts { contenders, refused: vec![], mounted_by, served_disk: None, beyond_posix };
-            crate::findings::told(&findings(&all), 500)
-        };
-        let names = ["a", "b", "c", "d"].map(String::from).to_vec();
-        let looked = BeyondPosix { names, count: 30, found: Some("a is gone".into()), unseen: None };
-        let fails = output(Some(looked.clone()));
-        assert!(fails.contains("`store` relies on more than POSIX promises"), "{fails}");
-        assert!(fails.contains("`a`, `b`, `c` and 27 more") && fails.contains("(\"a is gone\")"), "{fails}");
-        assert!(fails.contains("Call fsync on the folder"), "{fails}");
-        let passes = output(Some(BeyondPosix { found: None, ..looked }));
-        assert!(!passes.contains("relies on") && passes.contains("the check passes without"), "{passes}");
-        let unseen = output(Some(BeyondPosix { unseen: Some("no watcher works".into()), ..BeyondPosix::default() }));
-        assert!(unseen.contains("could not be looked at: no watcher works."), "{unseen}");
-        let nothing = output(Some(BeyondPosix::default()));
-        assert!(!nothing.contains("POSIX") && nothing == output(None), "{nothing}");
-    }
-
-    #[test]
-    fn states_that_a_torn_block_kept_from_being_mounted_are_told_from_others() {
-        let mut one = survived("btrfs", 0);
-        let refusal = serde_json::json!({ "found": "kernel: superblock checksum mismatch", "cut": 9, "left": "all of 1", "pending": 1 });
-        one.mounts.refusal = serde_json::from_value(refusal).expect("an example");
-        one.mounts.refused = rate(3, 1000);
-        assert!(!told(vec![one.clone()], 80).contains("torn"));
-        one.mounts.refused_torn = rate(2, 60);
-        let said = told(vec![one], 200);
-        assert!(
-            said.contains("3 of 1000 states could not be mounted, 2 of them with a block of 4 KiB written in part"),
-            "{said}"
-        );
-        assert!(said.contains("mismatch)") && said.contains("of torn blocks") && said.contains("2 of 60"), "{said}");
-    }
-
-    #[test]
-    fn the_worst_variant_is_the_headline_and_all_variants_are_rows() {
-        let mut one = survived("ext4", 0);
-        let variant = |later, given, broken| VariantResult {
-            later,
-            given,
-            broken: rate(broken, 40),
-            broken_in_order: rate(0, 10),
-            example: None,
-        };
-        let promise = &mut one.promises[1];
-        promise.variants = vec![variant(None, Given::Kept, 0), variant(Some(Later::Folder), Given::Broken, 28)];
-        (promise.given, promise.broken, promise.worst) = (Given::Broken, rate(28, 40), Some(Later::Folder));
-        let text = told(vec![one.clone()], 120);
-        assert!(text.contains("70 %+folder") && text.contains("+ folder"), "{text}");
-        assert!(text.lines().any(|line| line.contains("as it is") && line.contains("kept")), "{text}");
-        one.promises[0] = PromiseResult { strength: Strength::Promised, ..one.promises[1].clone() };
-        assert!(told(vec![one], 200).contains("two-writes, then fsync of the folder (in 28 of 40 cuts"));
-    }
-
-    #[test]
-    fn a_contender_of_another_driver_is_shown_with_it_everywhere() {
-        let one = Survived { driver: Some("ext4".into()), ..survived("ext2", 400) };
-        let text = told(vec![one], 120);
-        assert!(text.starts_with("ext2 (ext4 driver) did NOT keep"), "{text}");
-        // The head of the column, a word on each line.
-        assert!(text.lines().any(|line| line.trim() == "driver)" || line.contains(" driver)")), "{text}");
-        assert!(text.contains("ext2 (ext4 driver): of unsynced work"), "{text}");
-    }
-
-    #[test]
-    fn many_contenders_stand_in_several_tables() {
-        let names = ["ext4", "xfs", "btrfs", "ext3", "ext4 data=writeback a-very-long-name"];
-        let said = told(names.map(|name| survived(name, 0)).to_vec(), 80);
-        assert_eq!(said.matches("AFTER THE CUT").count(), 2, "{said}");
-        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
-    }
-}
+pub(crate) mod tests;

@@ -324,7 +324,10 @@ fn sentence(raw: &Raw) -> String {
         let (a, b) = raw.row.samples;
         return format!("{}: {}, but {a} and {b} samples allow no interval.", raw.phrase, words::slower(raw.row.ratio));
     };
-    let range = words::range(interval);
+    // The interval of how many times faster is that of the reciprocal.
+    let faster = raw.row.ratio < 1.0 && raw.row.change != Change::Same;
+    let of_faster = Interval { low: 1.0 / interval.high, high: 1.0 / interval.low, ..*interval };
+    let range = words::range(if faster { &of_faster } else { interval });
     let said = match raw.row.change {
         Change::Better => format!("better: {}{range}", words::slower(raw.row.ratio)),
         Change::LikelyBetter => format!("likely better: {}{range}", words::slower(raw.row.ratio)),

@@ -3,9 +3,11 @@
 mod support;
 
 use judge::Certainty;
+use records::Backend;
 use report::Material;
 use report::terminal::{Style, answer};
-use report::view::{RowView, Standing, View};
+use report::view::{CellView, RowView, Standing, View, WorkloadLine};
+use support::kinds::{in_guests, on_machines, on_modelled, with_clients};
 use support::{Bench, Size, on_axes, viewed, works};
 
 /// Phrases that no answer has: ends of intervals as headlines, statements that a later sample may refute, nothing to say.
@@ -55,7 +57,7 @@ fn agrees(bench: &Bench) -> (Material, View) {
     assert!(unfolded.contains(headline.as_str()), "{headline}\n{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     for row in view.workloads.iter().flat_map(|work| &work.rows) {
-        row_agrees(row);
+        row_agrees(&view, row);
     }
     if let Some(take) = &found.take {
         taken_agrees(&view, take);
@@ -76,11 +78,56 @@ fn agrees(bench: &Bench) -> (Material, View) {
         let ratios: Vec<f64> = rows.filter_map(|row| row.cells[avoided].ratio).collect();
         assert!(ratios.iter().any(|ratio| rounds_to(*ratio, times)), "{clause}: {ratios:?}\n{screen}");
     }
+    view.answer.workloads.iter().for_each(|line| workload_agrees(&view, line));
+    // A page takes long to draw, and that of more rounds has no other sentences.
+    if view.counts.blocks <= 2 {
+        page_agrees(&material, &view);
+    }
     let json: serde_json::Value =
         serde_json::from_str(&report::export::results(&material, &view).expect("JSON")).expect("JSON");
     assert_eq!(json["answer"]["take"].as_str(), found.take.as_deref());
     assert_eq!(json["answer"]["headline"].as_str(), Some(headline.as_str()));
+    for (line, known) in json["answer"]["workloads"].as_array().expect("lines").iter().zip(&found.workloads) {
+        assert_eq!((line["take"].as_str(), line["text"].as_str()), (known.take.as_deref(), Some(known.text.as_str())));
+    }
     (material, view)
+}
+
+/// A text as a page has it, in which single spaces stand between words.
+fn plain(html: &str) -> String {
+    let text = html.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The page's heading is the headline, and every sentence is on the page.
+fn page_agrees(material: &Material, view: &View) {
+    let charts = report::chart::chart_data(material, view);
+    let page = plain(&report::html::page(material, view, &charts).expect("a page"));
+    let headline = format!("<h1 id=\"answer\">{}</h1>", plain(&view.answer.headline));
+    assert!(page.contains(&headline), "{headline}");
+    for sentence in sentences(view) {
+        assert!(page.contains(&plain(&sentence)), "{sentence}");
+    }
+}
+
+/// "ext4 is best; btrfs 1.3x, zfs 5.5x slower": each ratio is that of the workload's sum, and the one that is taken is not shown to be slower.
+fn workload_agrees(view: &View, line: &WorkloadLine) {
+    let work = view.workloads.iter().find(|work| work.title == line.title).expect("the workload");
+    let Some(sum) = work.rows.iter().find(|row| view.is_sum(row)) else { return };
+    if let Some(take) = &line.take {
+        let cell = &sum.cells[place(view, take)];
+        assert!(cell.standing != Standing::Worse, "{}: {}", line.title, line.text);
+        let bound = line.at_most.expect("what is taken has a bound");
+        assert!(cell.ratio.is_none_or(|ratio| ratio <= bound + 1e-9), "{}: {:?}, {bound}", line.text, cell.ratio);
+    }
+    let behind = line.text.rsplit("; ").next().and_then(|part| part.strip_suffix(" slower")).unwrap_or_default();
+    for one in behind.split(", ").filter(|one| !one.is_empty()) {
+        let (name, times) = one.trim_start_matches("... ").rsplit_once(' ').expect("a name and times");
+        let times: f64 = times.trim_end_matches('x').parse().expect("times");
+        let cell = &sum.cells[place(view, name)];
+        assert!(matches!(cell.standing, Standing::Worse | Standing::Likely), "{}: {name}", line.text);
+        assert!(cell.ratio.is_some_and(|ratio| rounds_to(ratio, times)), "{}: {:?}", line.text, cell.ratio);
+    }
 }
 
 fn rounds_to(ratio: f64, shown: f64) -> bool {
@@ -88,16 +135,18 @@ fn rounds_to(ratio: f64, shown: f64) -> bool {
 }
 
 /// Ratio, interval, mark and figures of a line fit each other.
-fn row_agrees(row: &RowView) {
+fn row_agrees(view: &View, row: &RowView) {
     let better = |a: f64, b: f64| if row.higher_is_better { a > b } else { a < b };
-    let figures = |cell: &report::view::CellView| cell.figure.as_ref().map(|figure| figure.median);
-    let first = row.cells.iter().find(|cell| cell.standing == Standing::Best);
+    let figures = |cell: &CellView| cell.figure.as_ref().map(|figure| figure.median);
+    // Guests are ranked apart from what ran on this machine.
+    let backend = |cell: &CellView| view.contenders[cell.contender].backend;
     for cell in &row.cells {
         let Some(ratio) = cell.ratio else { continue };
         assert!(ratio >= 1.0, "{}: {ratio}", row.title);
         if let Some((low, high)) = cell.ratio_interval {
             assert!(low <= ratio && ratio <= high, "{}: {ratio} is not in {low} to {high}", row.title);
         }
+        let first = row.cells.iter().find(|one| one.standing == Standing::Best && backend(one) == backend(cell));
         let (Some(own), Some(best)) = (figures(cell), first.and_then(figures)) else { continue };
         let is_behind = cell.standing == Standing::Worse;
         assert!(!is_behind || better(best, own), "{}: {own} is not worse than {best}", row.title);
@@ -176,4 +225,188 @@ fn a_contender_that_dropped_out_is_in_the_answer_with_its_reason() {
     let lost = view.contenders.iter().find(|one| one.error.is_some()).expect("one failed at the start");
     let sentence = view.answer.besides.iter().find(|one| one.contains("dropped out")).expect("it is named");
     assert!(sentence.starts_with(&format!("{} dropped out: ", lost.name)), "{sentence}");
+}
+
+/// The number behind a text.
+fn number_after(text: &str, before: &str) -> Option<f64> {
+    text.split(before).nth(1)?.split_whitespace().next()?.parse().ok()
+}
+
+/// What the first screen has, in one line.
+fn screen(view: &View) -> String {
+    answer(view, Style::plain(80)).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn many_clients_are_answered() {
+    for blocks in [1, 3, 8] {
+        let (material, view) = agrees(&with_clients(blocks));
+        let page =
+            plain(&report::html::page(&material, &view, &report::chart::chart_data(&material, &view)).expect("a page"));
+        let screen = screen(&view);
+        // Two contenders with one, two and four clients each.
+        assert_eq!(view.clients.len(), 6);
+        let most = view.clients.iter().map(|one| one.skew_seconds * 1e3).fold(0.0, f64::max);
+        let stated =
+            number_after(&screen, "4 clients on 2 machines began within ").expect("how well they began together");
+        assert!((stated / most - 1.0).abs() < 0.005, "{most}: {screen}");
+        for one in &view.clients {
+            assert!(page.contains(&plain(&one.told())), "{}", one.told());
+            for row in &one.operations {
+                let work = view.workloads.iter().find(|work| work.name == one.workload).expect("the workload");
+                let of_table = work.rows.iter().find(|known| known.title == row.title).expect("the line");
+                let figure = of_table.cells[one.contender].figure.expect("a figure").median;
+                // The table counts until all is safe, which is never before the last call returned.
+                let is_one = (row.whole / figure - 1.0).abs() < 1e-3;
+                assert!(
+                    if of_table.durable { row.whole >= figure * 0.999 } else { is_one },
+                    "{}: {} and {figure}",
+                    row.title,
+                    row.whole
+                );
+                assert_eq!(row.slowest as usize, row.clients.len() - 1);
+                let last = row.clients.iter().map(|client| client.done_seconds).fold(0.0, f64::max);
+                assert!(row.clients[row.slowest as usize].done_seconds >= last, "{}", row.title);
+            }
+        }
+        let scaling = view.scalings.iter().find(|scaling| scaling.setting == "clients").expect("it scales");
+        assert_eq!(scaling.sentences.len(), 4);
+        for sentence in &scaling.sentences {
+            scaling_agrees(&view, sentence);
+            assert!(screen.contains(sentence) && page.contains(&plain(sentence)), "{sentence}\n{screen}");
+        }
+    }
+}
+
+/// "ext4, Write: 4 clients do 2.64 times as much as 1, 66 % of linear." of the figures of the table.
+fn scaling_agrees(view: &View, sentence: &str) {
+    let (who, rest) = sentence.split_once(": ").expect("a colon");
+    let (name, title) = who.rsplit_once(", ").expect("a contender and a line");
+    let figure = |clients: &str| {
+        let is_it = |setting: &(String, String)| setting.0 == "clients" && setting.1 == clients;
+        let work = view.workloads.iter().find(|work| work.settings.iter().any(is_it)).expect("the workload");
+        let row = work.rows.iter().find(|row| row.title == title).expect("the line");
+        row.cells[place(view, name)].figure.expect("a figure").median
+    };
+    let times = figure("4") / figure("1");
+    let words: Vec<&str> = rest.split(' ').collect();
+    assert_eq!(
+        (words[0], words[3].parse::<f64>().expect("times")),
+        ("4", (times * 100.0).round() / 100.0),
+        "{sentence}"
+    );
+    let share: f64 = words[9].parse().expect("a share");
+    assert!((share - times * 25.0).abs() < 0.51 && sentence.ends_with("% of linear."), "{sentence}: {times}");
+}
+
+#[test]
+fn several_machines_are_answered() {
+    for (contenders, blocks) in [(2, 2), (2, 12), (3, 12)] {
+        let (_, view) = agrees(&on_machines(contenders, blocks));
+        let machines = view.machines.as_ref().expect("two machines");
+        assert_eq!(machines.machines.len(), 2);
+        assert!(view.warnings.contains(&machines.sentence()), "{:?}", view.warnings);
+        for line in &machines.pooled {
+            // Over all machines it is as it is in the table: neither is shown to be ahead of the other both ways round.
+            let works = view.workloads.iter().filter(|work| work.name == line.workload);
+            let title = |row: &&RowView| view.table.operations[row.operation].doing() == line.title;
+            let row = works.flat_map(|work| &work.rows).find(title).expect("the line");
+            let (best, other) = (&row.cells[place(&view, &line.best)], &row.cells[place(&view, &line.contender)]);
+            let is_behind = line.pooled.interval.low > 1.0;
+            assert!(!(is_behind && other.standing == Standing::Best), "{}: {}", line.title, line.contender);
+            assert!(
+                !is_behind || best.standing != Standing::Worse || other.standing == Standing::Worse,
+                "{}",
+                line.title
+            );
+            let (Some(ratio), Some(of_best)) = (other.ratio, best.ratio) else { continue };
+            assert!(
+                (line.pooled.ratio / (ratio / of_best) - 1.0).abs() < 0.05,
+                "{}: {} and {ratio}",
+                line.title,
+                line.pooled.ratio
+            );
+            let (low, high) =
+                line.each.iter().fold((f64::MAX, 0.0f64), |(low, high), (_, one)| (low.min(*one), high.max(*one)));
+            assert!(low - 1e-9 <= line.pooled.ratio && line.pooled.ratio <= high + 1e-9, "{}", line.title);
+        }
+    }
+}
+
+#[test]
+fn a_modelled_disk_is_in_every_answer() {
+    let two = || works::all().into_iter().take(2).collect::<Vec<_>>();
+    let device = || works::all().into_iter().filter(|work| work.name == "device").collect::<Vec<_>>();
+    for late in [None, Some(0.04), Some(0.4)] {
+        for blocks in [1, 3, 8] {
+            let on = [("mount.noatime", "on")];
+            let off = [("mount.noatime", "off")];
+            for bench in [
+                on_modelled(&[("ext4", &[], 1.0), ("xfs", &[], 0.7), ("btrfs", &[], 0.97)], two(), blocks, late),
+                on_modelled(&[("ext4", &on, 1.0), ("ext4", &off, 1.0)], two(), blocks, late),
+                on_modelled(&[("ext4", &on, 0.6), ("ext4", &off, 1.0)], two(), blocks, late),
+                on_modelled(&[("ext4", &[], 1.0)], works::scaled(), blocks, late),
+                on_modelled(&[("ext4", &[], 1.0)], two(), blocks, late),
+                on_modelled(&[("ext4", &[], 1.0)], device(), blocks, late),
+            ] {
+                let (material, view) = agrees(&bench);
+                let remark = "On a modelled disk (hdd-7200): no figure is one of a real disk.";
+                assert!(view.answer.confidence.contains(remark), "{}", view.answer.confidence);
+                lateness_agrees(&material, &view);
+            }
+        }
+    }
+}
+
+/// "The modelled disk was late in 6 of 12 passes, at most by 40 % of its own time ...": of the records.
+fn lateness_agrees(material: &Material, view: &View) {
+    let phases = || {
+        material.trials.iter().filter(|trial| trial.status == ledger::TrialStatus::Done).flat_map(|trial| &trial.phases)
+    };
+    let shares: Vec<f64> = phases().filter_map(|phase| Some(phase.evidence.disk_late?.share)).collect();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let late = shares.iter().filter(|share| **share > 0.1).count();
+    let in_answer = view.answer.besides.iter().find(|one| one.starts_with("The modelled disk was"));
+    assert_eq!(in_answer.is_some(), late > 0, "{:?}", view.answer.besides);
+    let sentence = in_answer.or_else(|| view.warnings.iter().find(|one| one.starts_with("The modelled disk was")));
+    assert_eq!(sentence.is_some(), !shares.is_empty(), "{:?}", view.warnings);
+    let Some(sentence) = sentence else { return };
+    let stated = number_after(sentence, if late > 0 { "at most by " } else { "on time: by " }).expect("a share");
+    assert!((stated / 100.0 - most).abs() < 0.001, "{sentence}: {most}");
+    assert!(late == 0 || sentence.contains(&format!("late in {late} of {} passes", shares.len())), "{sentence}");
+}
+
+#[test]
+fn guests_are_answered_apart_from_this_machine() {
+    let (kvm, emulated) = (Some(Backend::Kvm), Some(Backend::Emulation));
+    for blocks in [1, 3, 8] {
+        for backend in [kvm, emulated] {
+            let (_, view) = agrees(&in_guests(&[("ext4", 1.0, backend), ("xfs", 0.7, backend)], blocks));
+            let word = if backend == kvm { "virtual machine" } else { "emulated machine" };
+            assert!(screen(&view).contains(word), "{}", screen(&view));
+            let mixed = [("ext4", 1.0, None), ("xfs", 0.7, None), ("btrfs", 3.0, backend), ("jfs", 2.0, backend)];
+            let (_, view) = agrees(&in_guests(&mixed, blocks));
+            apart_agrees(&view);
+            assert!(screen(&view).contains(word), "{}", screen(&view));
+        }
+    }
+}
+
+/// Each group of guests has its own best: who is taken of them is at most so far behind the others of its group, and none of the other group is
+/// named as a rival.
+fn apart_agrees(view: &View) {
+    let backend = |name: &str| view.contenders[place(view, name)].backend;
+    if let Some(take) = &view.answer.take {
+        assert!(view.answer.rivals.iter().all(|rival| backend(rival) == backend(take)), "{}", view.answer.headline);
+    }
+    for sentence in &view.answer.besides {
+        let Some((_, rest)) = sentence.split_once("machine: take ") else { continue };
+        let name = rest.split(", ").next().unwrap_or_default();
+        let at = place(view, name);
+        assert!(view.contenders[at].backend != view.contenders[0].backend, "{sentence}");
+        let ratios: Vec<f64> = counted(view).iter().filter_map(|row| row.cells[at].ratio).collect();
+        let furthest = ratios.iter().copied().fold(1.0, f64::max);
+        let bound = times_after(sentence, "(at most ").unwrap_or(1.03);
+        assert!(furthest <= bound + 0.05, "{sentence}: {ratios:?}");
+    }
 }

@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
+/// Letters of an operation's name beside its figures: with them the longest line fits 80 columns.
+const TITLE: usize = 19;
 /// Exit status of a regression that --fail-on asked about.
 const REGRESSION: u8 = 4;
 
@@ -79,16 +81,40 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     }
     let Some(gate) = gate else { return Ok(0) };
     let (failures, open) = (comparison.failures(&gate), comparison.inconclusive(&gate));
-    let tier = if gate.likely { "likely" } else { "beyond doubt" };
-    let percent = format!("{:.1} %", gate.worse * 100.0);
-    match failures.len() {
-        0 => println!("\nNothing is worse by more than {percent}, {tier}."),
-        count => println!("\nWorse by more than {percent}, {tier}: {count}"),
-    }
-    if gate.inconclusive && !open.is_empty() {
-        println!("Can't tell whether worse by more than {percent}: {}. More samples would.", open.len());
-    }
+    print!("{}", judged(&comparison, &gate));
     Ok(status(Some(gate), failures.len(), open.len()))
+}
+
+/// What `--fail-on` finds, in a line or two.
+fn judged(comparison: &Comparison, gate: &FailOn) -> String {
+    let count = |likely: bool| comparison.failures(&FailOn { likely, ..*gate }).len();
+    let (proven, likely) = (count(false), count(true));
+    let percent = share(gate.worse);
+    let mut text = match (gate.likely, proven, likely) {
+        (true, _, 0) => format!("\nNothing is worse by more than {percent}, likely.\n"),
+        (true, ..) => format!("\nWorse by more than {percent}, likely: {likely}\n"),
+        (false, 0, 0) => format!("\nNothing is worse by more than {percent}, beyond doubt.\n"),
+        // The table's intervals show these lines, too.
+        (false, 0, _) => format!("\nNothing is worse by more than {percent}, beyond doubt; likely: {likely}\n"),
+        (false, ..) if likely > proven => {
+            format!("\nWorse by more than {percent}, beyond doubt: {proven}; likely: {} more\n", likely - proven)
+        }
+        (false, ..) => format!("\nWorse by more than {percent}, beyond doubt: {proven}\n"),
+    };
+    let open = comparison.inconclusive(gate);
+    if gate.inconclusive && !open.is_empty() {
+        text.push_str(&format!(
+            "Can't tell whether worse by more than {percent}: {}. More samples would.\n",
+            open.len()
+        ));
+    }
+    text
+}
+
+/// A share as it was given: "5.0 %", "0.25 %".
+fn share(share: f64) -> String {
+    let percent = (share * 1e6).round() / 1e4;
+    if (percent * 10.0).fract() == 0.0 { format!("{percent:.1} %") } else { format!("{percent} %") }
 }
 
 /// The exit status of a comparison with so many failures and so many rows that cannot tell.
@@ -105,21 +131,27 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let width = text::width();
     let mut said = text::wrapped(&a.name, width, "A  ", "   ");
     said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
-    let margin = comparison.smallest_effect * 100.0;
+    let margin = share(comparison.smallest_effect);
     let legend = format!(
         "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
-         Differences within {margin:.0} % are called the same."
+         Differences within {margin} are called the same."
     );
     said.push_str(&text::wrapped(&legend, width, "", ""));
+    // A long name has a line of its own, so that columns stay where they are.
+    let titled = |text: &str, wide: usize| match text.chars().count() > wide {
+        true => format!("{text}\n{:wide$}", ""),
+        false => format!("{text:<wide$}"),
+    };
     let mut heading = String::new();
     for row in &comparison.rows {
         let who = if row.a == row.b && a.contender.is_none() { format!(", {}", row.a) } else { String::new() };
         let section = text::harmless(&format!("{}{who}", row.operation.workload));
         if section != heading {
-            said.push_str(&format!("\n{section:<26} {:>9} {:>9}  {:>5}  {:<13}\n", "A", "B", "times", "interval"));
+            let title = titled(&section, TITLE + 2);
+            said.push_str(&format!("\n{title} {:>9} {:>9} {:>6}  interval\n", "A", "B", "times"));
             heading = section;
         }
-        said.push_str(&line(row, &a.table));
+        said.push_str(&line(row, &a.table, &titled));
     }
     said.push('\n');
     said.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
@@ -136,14 +168,13 @@ fn unmatched(comparison: &Comparison) -> String {
     comparison.unmatched.iter().map(|what| text::wrapped(what, text::width(), "  ", "    ")).collect()
 }
 
-fn line(row: &Compared, table: &Table) -> String {
+fn line(row: &Compared, table: &Table, titled: &dyn Fn(&str, usize) -> String) -> String {
     let unit = table.operations.iter().find(|known| known.id == row.operation).map_or("", |known| known.unit.as_str());
     let change = comparing::change(row.change);
     let interval = comparing::interval(row);
     let id = &row.operation;
-    let title = text::harmless(&format!("{} {}", id.operation, id.cache));
-    // A long name has a line of its own, so that columns stay where they are.
-    let title = if title.chars().count() > 24 { format!("{title}\n{:26}", "") } else { format!("{title:<24}") };
+    let title = text::harmless(&format!("  {} {}", id.operation, id.cache));
+    let title = titled(&title, TITLE + 2);
     let (a, b) = (text::quantity(row.a_median, unit), text::quantity(row.b_median, unit));
-    format!("  {} {a:>9} {b:>9}  {:>5}  {interval:<13}  {change}\n", title, times(row.ratio))
+    format!("{title} {a:>9} {b:>9} {:>6}  {interval:<13}  {change}\n", times(row.ratio))
 }

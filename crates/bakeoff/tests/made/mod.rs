@@ -23,6 +23,8 @@ pub struct Made {
     pub read: f64,
     /// Creating in hashed directories; in one directory it takes a second.
     pub hashed: f64,
+    /// By which share times scatter.
+    pub scatter: f64,
     /// The modelled disk that it was measured on, where it was one.
     pub disk: Option<&'static str>,
 }
@@ -30,11 +32,11 @@ pub struct Made {
 impl Made {
     /// A contender whose every phase takes `seconds`, and twice that until durable.
     pub fn of(name: &'static str, seconds: f64) -> Self {
-        Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0, disk: None }
+        Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0, scatter: 0.005, disk: None }
     }
 }
 
-/// Keeps a run of these contenders in a ledger; its id. Times scatter by half a percent.
+/// Keeps a run of these contenders in a ledger; its id.
 pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     let mut ledger = Ledger::open(path, Access::Write).expect("the ledger opens");
     let works = vec![small_files(), directories()];
@@ -67,7 +69,7 @@ pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     let run = ledger.begin_run(&new, &records).expect("the run begins");
     for block in 0..blocks {
         for (index, made) in contenders.iter().enumerate() {
-            let noise = 1.0 + 0.005 * (f64::from((block * 5 + index as u32 * 3) % 7) / 7.0);
+            let noise = 1.0 + made.scatter * (f64::from((block * 5 + index as u32 * 3) % 7) / 7.0);
             for (work, phases) in [("small-files", small(made, noise)), ("directories", dirs(made, noise))] {
                 ledger.keep_trial(&run, &trial(block, index as u32, work, phases)).expect("the trial is kept");
             }

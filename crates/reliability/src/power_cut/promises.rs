@@ -145,6 +145,12 @@ pub(crate) static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
     PROMISES.into_iter().flat_map(variants).collect()
 });
 
+/// Names of the guarantees that programs may rely on.
+pub(crate) fn promised() -> impl Iterator<Item = &'static str> {
+    let all = PROMISES.into_iter().map(Promise::about);
+    all.filter(|about| about.strength == Strength::Promised).map(|about| about.name)
+}
+
 /// A guarantee as it is, and its variants.
 #[cfg(test)]
 fn tests_of(name: &str) -> impl Iterator<Item = &'static Tested> {

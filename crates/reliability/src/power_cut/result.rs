@@ -1,6 +1,6 @@
 //! What a contender's power cuts came to.
 
-use super::promises::Later;
+use super::promises::{self, Later};
 use disk::State;
 use records::Durability;
 use schemars::JsonSchema;
@@ -231,6 +231,12 @@ impl Survived {
     /// Its label for people, with the driver where that is another filesystem's.
     pub fn shown(&self) -> String {
         crate::description::with_driver(&self.contender, self.driver.as_ref())
+    }
+
+    /// Whether every guarantee that programs may rely on was put to the test.
+    pub fn tested_all(&self) -> bool {
+        let is_tested = |name| self.promises.iter().any(|one| one.name == name && one.given != Given::Untested);
+        promises::promised().all(is_tested)
     }
 
     /// The promises of this weight that were broken.

@@ -230,7 +230,7 @@ impl Said<'_> {
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.view),
+            confidence: confidence(&self.answer.confidence, self.view) + &super::story::place(self.view),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
         }
@@ -543,6 +543,5 @@ fn confidence(found: &Confidence, view: &View) -> String {
     if cached > 0 {
         parts.push(format!("{} in part from a cache", plural(cached, "figure")));
     }
-    let place = if view.run.in_memory { " In memory: what they cost the CPU, on no disk." } else { "" };
-    format!("Confidence {grade}: {}.{place}", parts.join(", "))
+    format!("Confidence {grade}: {}.", parts.join(", "))
 }

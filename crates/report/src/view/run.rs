@@ -42,6 +42,9 @@ pub struct RunView {
     pub plan: Vec<(String, String)>,
     /// Whether the contenders' images lay in memory, so that no disk took part.
     pub in_memory: bool,
+    /// Descriptions of the modelled disks that took a real one's place, by name.
+    #[serde(skip)]
+    pub modelled: Vec<String>,
     /// What this machine's memory and clock allow.
     pub ceiling: Vec<(String, String)>,
 }
@@ -69,8 +72,17 @@ pub(super) fn run(material: &Material) -> RunView {
         machine: machines(&record.new),
         plan: plan(&record.new),
         in_memory: record.new.plan.as_ref().is_some_and(|plan| plan.place.is_in_memory()),
+        modelled: modelled(material),
         ceiling: record.ceiling.as_ref().map(story::ceiling).unwrap_or_default(),
     }
+}
+
+/// The modelled disks of contenders, each once.
+fn modelled(material: &Material) -> Vec<String> {
+    let asked = material.contenders.iter().filter_map(|record| record.asked.as_ref());
+    let disks = asked.filter_map(|asked| axes::value(asked, "disk"));
+    let names: indexmap::IndexSet<String> = disks.map(|disk| axes::disk_name(&disk).to_owned()).collect();
+    names.into_iter().collect()
 }
 
 /// Seconds of a run whose ledger does not have them: by its dates, but not less than its trials took, since the wall clock may have been set back.

@@ -156,6 +156,28 @@ pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
     said.collect()
 }
 
+/// Where figures come from that are none of a disk of this machine's own kernel: sentences, each after a blank.
+pub(super) fn place(view: &super::View) -> String {
+    let memory = view.run.in_memory.then(|| "In memory: what they cost the CPU, on no disk.".to_owned());
+    let modelled = match view.run.modelled.as_slice() {
+        [] => None,
+        all => Some(format!("On a modelled disk ({}): no figure is one of a real disk.", all.join(", "))),
+    };
+    let guests = [
+        (Backend::Emulation, "in an emulated machine: times are mostly the emulation's."),
+        (Backend::Kvm, "in a virtual machine."),
+    ];
+    let measured = || view.contenders.iter().filter(|contender| contender.error.is_none());
+    let guests = guests.into_iter().filter_map(|(backend, words)| {
+        match measured().filter(|contender| contender.backend == backend).count() {
+            0 => None,
+            all if all == measured().count() => Some(format!("All {words}")),
+            some => Some(format!("{some} of {} {words}", measured().count())),
+        }
+    });
+    memory.into_iter().chain(modelled).chain(guests).map(|sentence| format!(" {sentence}")).collect()
+}
+
 /// A durability class in words; `None` where nothing of it is known.
 pub(super) fn safety(class: &Durability) -> Option<String> {
     (*class != Durability::default()).then(|| class.words())

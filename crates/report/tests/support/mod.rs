@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 mod draw;
+pub mod kinds;
 mod phases;
 pub mod works;
 
@@ -148,6 +149,10 @@ pub fn on_axes(places: &[(&[(&str, &str)], f64)], works: Vec<WorkRecord>, blocks
     made_of(&entries, works, blocks)
 }
 
+fn contenders_of(all: &[(&str, f64)]) -> Vec<Entry> {
+    all.iter().map(|(name, speed)| Entry::new(name, *speed, Contender::plain(name))).collect()
+}
+
 /// One filesystem with two limits of memory.
 pub fn limited(blocks: u32) -> Bench {
     let entries = [("ext4 memory=512M", 1.0), ("ext4 memory=2G", 1.2)].map(Entry::known);
@@ -155,18 +160,29 @@ pub fn limited(blocks: u32) -> Bench {
 }
 
 fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
+    made_with(entries, works, blocks, (&|_| {}, &|_| {}))
+}
+
+/// What a kind of run has of its own: in its head, and in each trial.
+type Own<'o> = (&'o dyn Fn(&mut NewRun), &'o dyn Fn(&mut TrialRecord));
+
+fn made_with(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32, own: Own) -> Bench {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path: PathBuf = folder.path().join("bakeoff.db");
     let mut ledger = Ledger::open(&path, Access::Write).expect("a fresh ledger opens");
     let contenders = contenders(entries);
-    let run = ledger.begin_run(&new_run(works.clone()), &contenders).expect("the run begins");
+    let mut new = new_run(works.clone());
+    own.0(&mut new);
+    let run = ledger.begin_run(&new, &contenders).expect("the run begins");
     ledger.set_ceiling(&run, &ceiling()).expect("the ceiling is kept");
     let mut draw = Draw::new(7);
     for block in 0..blocks {
         for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
             let entry = &entries[contender.twin_of.unwrap_or(contender.index) as usize];
             for work in &works {
-                keep(&mut ledger, &run, trial(&mut draw, block, (contender, entry), work));
+                let mut made = trial(&mut draw, block, (contender, entry), work);
+                own.1(&mut made);
+                keep(&mut ledger, &run, made);
             }
         }
     }
