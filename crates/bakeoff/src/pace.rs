@@ -32,11 +32,11 @@ impl Pace {
         self.began.elapsed()
     }
 
-    /// What is left of the budget; without one, or once it is spent, what so many more trials will take: `None` where none has
-    /// ended, or none is left.
+    /// What is left of the budget; without one, what so many more trials will take. `None` once the budget is spent, where no trial
+    /// has ended, and where none is left.
     pub fn left(&self, done: usize, of: usize) -> Option<Duration> {
-        if let Some(left) = self.budget.and_then(|budget| budget.checked_sub(self.gone())) {
-            return Some(left);
+        if let Some(budget) = self.budget {
+            return budget.checked_sub(self.gone());
         }
         let (seconds, count) = self.took;
         let more = of.checked_sub(done).filter(|more| *more > 0 && count > 0)?;
@@ -57,6 +57,6 @@ mod tests {
     fn time_left_is_that_of_the_budget_and_without_one_that_of_the_trials() {
         assert_eq!((left(Some(100), 2, 5), left(Some(100), 5, 5)), (Some(100.0), Some(100.0)));
         assert_eq!((left(None, 2, 5), left(None, 5, 5)), (Some(6.0), None));
-        assert_eq!(left(Some(0), 2, 5), Some(6.0), "a budget that is spent says nothing of what is still to do");
+        assert_eq!(left(Some(0), 2, 5), None, "a run whose budget is spent is about to end");
     }
 }
