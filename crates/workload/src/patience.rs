@@ -14,8 +14,8 @@ const LEAST: u64 = 600;
 const FACTOR: f64 = 3.0;
 /// Operations a second of a disk that has to move its head for each.
 const SLOW_SEEKS: f64 = 100.0;
-/// Operations a second that need no head, one system call each.
-const SLOW_CALLS: f64 = 100_000.0;
+/// Operations a second that need no head, one system call each, where the filesystem is a process that answers each of them.
+const SLOW_CALLS: f64 = 10_000.0;
 /// Bytes a second of a slow disk.
 const SLOW_BYTES: f64 = 20e6;
 
