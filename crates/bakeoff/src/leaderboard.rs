@@ -120,7 +120,7 @@ mod tests {
         assert!(leaderboard(&Table::default()).is_none());
     }
 
-    /// The log has the line below the operations, and both have the same contenders in front and the same number open.
+    /// The log has the line below the operations, and both have the same ratios and the same number open.
     #[test]
     fn the_line_counts_what_the_operations_show() {
         // How many times the first one's time, and how much that scatters: alike, open and far behind.
@@ -161,17 +161,22 @@ mod tests {
             let parts =
                 |line: &String| line.rsplit(": ").next().unwrap_or_default().split(", ").map(str::to_owned).collect();
             let shown: Vec<Vec<String>> = found.whole.iter().map(parts).collect();
-            // The first has its figure; of the others some are as good.
-            let in_front = |part: &String| part.ends_with(')') || part.ends_with('=');
+            // The first has its figure, the others how many times slower they are.
+            let ratio = |part: &String| match part.split(" x").nth(1).and_then(|rest| rest.split(' ').next()) {
+                Some(times) => times.parse::<f64>().expect("a number"),
+                None => 1.0,
+            };
             for name in names {
-                let of_name = |part: &&String| part.split(' ').next() == Some(name) && in_front(part);
-                let count = shown.iter().flatten().filter(of_name).count();
-                let stated = found.line.contains(&format!("{name} in {count}"));
-                assert!(stated != (count == 0), "{}: {name} {count}\n{}", found.line, found.whole.join("\n"));
+                let of_name = |part: &&String| part.split(' ').next() == Some(name);
+                let logs: f64 = shown.iter().flatten().filter(of_name).map(|part| ratio(part).ln()).sum();
+                let mean = (logs / 3.0).exp();
+                let stated = found.line.split(&format!("{name} ")).nth(1).and_then(|rest| rest.split('x').next());
+                let stated: f64 = stated.and_then(|text| text.parse().ok()).expect("it is in the line");
+                assert!((stated - mean).abs() < 0.015, "{}: {name} {mean}\n{}", found.line, found.whole.join("\n"));
             }
             let open = shown.iter().filter(|parts| parts.iter().any(|part| part.ends_with('?'))).count();
             assert_eq!(
-                found.line.contains(&format!("; {open} open")),
+                found.line.contains(&format!("; {open} of 3 open")),
                 open > 0,
                 "{}\n{}",
                 found.line,

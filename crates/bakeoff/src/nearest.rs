@@ -1,4 +1,4 @@
-//! Published option sets that a contender's kernel no longer takes: they run in their nearest form of today, under a name that says so.
+//! Published option sets that a contender's kernel no longer takes: they run in their nearest supported form, under a name that says so.
 //! In: the contenders of a plan, the published sets, what filesystems' files say of options that are gone. Out: contenders, and what is
 //! to be said of each that differs. Sets of a user's own and options that were typed stay as they are.
 

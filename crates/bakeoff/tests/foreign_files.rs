@@ -202,7 +202,7 @@ fn what_a_plan_prints_is_what_a_run_runs() {
         return;
     }
     let place = planned();
-    let asked = "./plan.toml --fs ext4,xfs,btrfs,odd,ext4+mq-deadline --mkfs ext4=-m --mkfs ext4=2 --mount xfs=noatime \
+    let asked = "./plan.toml --fs ext4,xfs,btrfs,odd,ext4+mq-deadline --mkfs ext4=-m2 --mount xfs=noatime \
                  --image 320MiB --scratch . --samples 1 --no-twin --set small-files.files=60 --set small-files.some=20";
     let plan = place.bakeoff(&format!("plan {asked} --commands")).well().out;
     nothing_ran(&place);

@@ -136,7 +136,7 @@ fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
         let name = &table.operations[operation].id.operation;
         let share = assessed.floor.by_operation[operation].unwrap_or(0.0);
         let text = format!(
-            "{name}: one contender, entered twice, differed from itself by {:.0} %, so that no smaller difference is said of others",
+            "{name}: one contender, entered twice, differed from itself by {:.0} %, so smaller differences are not reported",
             share * 100.0
         );
         found.push(notes::note(NoteKind::Disturbed, text));

@@ -64,7 +64,7 @@ struct HeldClaim {
     interval: Option<Interval>,
     /// Whether the interval contains the published factor, where both are there.
     factor_agrees: Option<bool>,
-    /// Contenders of it that ran in the nearest form of today of a published option set; none for most claims.
+    /// Contenders of it that ran in the nearest supported form of a published option set; none for most claims.
     nearest: Vec<NearestForm>,
     /// The verdict in a sentence.
     text: String,

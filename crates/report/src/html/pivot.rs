@@ -14,7 +14,7 @@ pub(super) fn pivots(view: &View, charts: &ChartData) -> Markup {
     }
     let content = html! {
         p.quiet {
-            "What was varied, for contenders that differ in nothing else. Each of these tables is judged anew, with one correction for "
+            "What was varied, for contenders that differ in nothing else. Each of these tables is judged on its own, with one correction for "
             "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
         }
         @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }

@@ -62,7 +62,7 @@ fn contenders(view: &View) -> Markup {
         @for contender in &view.contenders {
             h3 { (contender.name) }
             @if let Some(error) = &contender.error { p.warn { "Takes no part: " (error) } }
-            @if let Some(form) = &contender.nearest { p.small { "The nearest form of today of " (form.in_full()) "." } }
+            @if let Some(form) = &contender.nearest { p.small { "The nearest supported form of " (form.in_full()) "." } }
             @if let Some(safety) = &contender.safety { p.small { "Safety of data: " (safety) "." } }
             @if let Some(measured) = &contender.measured { p.small { "Measured: " (measured) "." } }
             details {

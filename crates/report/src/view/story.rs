@@ -135,7 +135,7 @@ pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
         forms.entry(form).or_default().push(&contender.name);
     }
     let told = |(form, names): (String, Vec<&str>)| {
-        format!("{}: the nearest form of today of {form}, which this kernel does not take.", names.join(", "))
+        format!("{}: the nearest supported form of {form}, which this kernel rejects.", names.join(", "))
     };
     forms.into_iter().map(told).collect()
 }
