@@ -115,7 +115,6 @@ fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
         refused(&format!("--fs ext4 --disk {disk}"), &[disk, why]);
         place.bakeoff(&format!("plan small-files --fs ext4 --disk {disk}")).refused(&[disk, why]);
     }
-    refused("--fs f2fs --disk hdd-7200", &["virtual machine"]);
     refused("--fs ext4 --disk hdd-7200 --age used", &["aged images are on the scratch folder's disk"]);
     refused("--fs ext4 --disk hdd-7200 --dir .", &["--disk", "--dir"]);
 }

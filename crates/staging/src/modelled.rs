@@ -2,7 +2,6 @@
 //! In: the disk's name or description file. Out: a folder for the image, how late the disk was, and what belongs with every figure.
 
 use crate::error::StagingError;
-use crate::guests::is_guest;
 use crate::served::{ServedFolder, Serving};
 use crate::stage::target::Where;
 use disk::{KernelTimes, Lateness, PathCost};
@@ -86,12 +85,6 @@ pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingE
             "leave --on or the disk out",
         );
     };
-    if is_guest(contender.kernel.as_deref()) {
-        return refused(
-            "modelled disks work only on this machine's own kernel, and this contender runs in a virtual machine",
-            "leave the filesystem or the disk out",
-        );
-    }
     if contender.age.as_deref().is_some_and(|age| age != records::FRESH) || contender.fill.is_some() {
         return refused("aged images are on the scratch folder's disk", "leave the age or the disk out");
     }

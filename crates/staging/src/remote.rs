@@ -21,7 +21,7 @@ use crate::stage::remount::Remountable;
 use crate::stage::{Down, Settled};
 use crate::staged::{Engine, Line, Setup, Staged};
 use message::Fault;
-use records::{Cause, Closing, Usage};
+use records::{Cause, Closing, DiskLateness, Usage};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use system::{Evidence, Journal, Snapshot};
@@ -47,6 +47,22 @@ pub trait Transport {
 
     /// Empties what this side has cached of the stage.
     fn forget(&self) {}
+
+    /// A pass begins: what this side counts of a modelled disk begins with it.
+    ///
+    /// # Errors
+    /// The process that serves the disk is gone.
+    fn look(&mut self) -> Result<(), StagingError> {
+        Ok(())
+    }
+
+    /// How late a modelled disk of this side was since then; None on other disks.
+    ///
+    /// # Errors
+    /// As [`Transport::look`].
+    fn late(&mut self) -> Result<Option<DiskLateness>, StagingError> {
+        Ok(None)
+    }
 
     /// One evidence of two: what the other side saw, and what this side's counters show between `before` and `now`.
     fn both(&self, there: Evidence, _before: &Snapshot, _now: &Snapshot) -> Evidence {
@@ -145,7 +161,13 @@ impl<T: Transport> Staged for Remote<T> {
     }
 
     fn look(&mut self) -> Result<Snapshot, StagingError> {
-        self.conversation().ask(&Ask::Look).map(|()| Snapshot::take())
+        self.conversation().ask::<()>(&Ask::Look)?;
+        self.transport.look()?;
+        Ok(Snapshot::take())
+    }
+
+    fn late_since(&mut self, _seen: &Evidence) -> Result<Option<DiskLateness>, StagingError> {
+        self.transport.late()
     }
 
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {

@@ -10,13 +10,14 @@ use super::modules::kernel_has;
 use super::vmlinux;
 use crate::devices::image::Image;
 use crate::error::StagingError;
+use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport};
 use crate::stage::Down;
 use crate::stage::Stage;
 use crate::stage::target::Target;
 use crate::systems;
-use records::{Backend, Contender, Found};
+use records::{Backend, Contender, DiskLateness, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,8 @@ const COUNTING_BOOT_LIMIT: Duration = Duration::from_secs(300);
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// Memory of a guest: half of this machine's, at most this.
 const MOST_MEMORY: u64 = 2 << 30;
+/// The axis of modelled disks, which are the host's.
+const DISK: &str = "disk";
 /// Below this no ordinary kernel boots.
 const LEAST_MEMORY: u64 = 384 << 20;
 
@@ -61,6 +64,8 @@ pub struct Serial<'g> {
     machine: Machine,
     disk: Stage<'g>,
     booting: Booting,
+    /// The host's counters when the pass began.
+    looked: Option<Snapshot>,
 }
 
 /// What a guest is started from, and what is asked of it first.
@@ -142,8 +147,9 @@ impl Target {
         let description = filesystem.source.clone();
         let kernel = contender.kernel.as_deref().unwrap_or_default();
         let tools = systems::versions_in_guest(filesystem, kernel, &self.journal);
-        let devices = axes::devices(contender);
-        let mut disk = self.begin(&crate::stage::Beginning { label: &label, devices, ..Default::default() })?;
+        let (devices, modelled) = (axes::devices(contender), axes::value(contender, DISK));
+        let beginning = crate::stage::Beginning { label: &label, devices, disk: modelled, ..Default::default() };
+        let mut disk = self.begin(&beginning)?;
         disk.target.hand_over()?;
         let asked = Asked {
             contender: Box::new(in_guest(contender)),
@@ -156,7 +162,7 @@ impl Target {
         let mut booting = Booting { prepared, unpacked, backend, boots, counts, asked: asked.clone() };
         let machine = booting.start(&mut disk)?;
         let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
-        let mut remote = Remote::stage(Serial { machine, disk, booting }, asked, limit, &journal)?;
+        let mut remote = Remote::stage(Serial { machine, disk, booting, looked: None }, asked, limit, &journal)?;
         remote.transport.tell(&mut remote.setup.found, tried);
         remote.setup.found.remarks.extend(tools);
         Ok(remote)
@@ -324,7 +330,7 @@ fn by_instructions() -> (Backend, String) {
 /// The contender as the guest stages it: there the kernel is the one that runs, and the machine is what it is.
 pub(super) fn in_guest(contender: &Contender) -> Contender {
     let mut inside = Contender { kernel: None, ..contender.clone() };
-    axes::OF_GUESTS.iter().for_each(|name| _ = inside.axes.remove(*name));
+    axes::OF_GUESTS.iter().chain([&DISK]).for_each(|name| _ = inside.axes.remove(*name));
     inside
 }
 
@@ -378,6 +384,9 @@ impl Serial<'_> {
         found.boot_seconds = Some(self.machine.boot.as_secs_f64());
         let image = self.disk.state.image.as_ref();
         found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
+        let modelled = self.disk.state.modelled.as_ref();
+        found.remarks.extend(modelled.map(Modelled::remarks).unwrap_or_default());
+        found.beneath.extend(modelled.map(Modelled::device));
         if self.booting.backend == Backend::Emulation {
             let text = "measured in an emulated machine: compare its figures only with those of the same emulation";
             found.remarks.push(text.into());
@@ -429,6 +438,18 @@ impl Transport for Serial<'_> {
 
     fn forget(&self) {
         self.disk.state.images().for_each(Image::forget_pages);
+    }
+
+    fn look(&mut self) -> Result<(), StagingError> {
+        self.disk.state.modelled.as_mut().map_or(Ok(()), Modelled::look)?;
+        self.looked = Some(Snapshot::take());
+        Ok(())
+    }
+
+    fn late(&mut self) -> Result<Option<DiskLateness>, StagingError> {
+        let watch = self.disk.watch();
+        let seen = self.looked.as_ref().map(|looked| Snapshot::take().since(looked, watch)).unwrap_or_default();
+        self.disk.state.modelled.as_mut().map_or(Ok(None), |modelled| modelled.late_since(&seen))
     }
 
     fn both(&self, there: Evidence, before: &Snapshot, now: &Snapshot) -> Evidence {
