@@ -26,9 +26,18 @@ pub fn parsed() -> Result<Arguments, clap::Error> {
     Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
+/// The declarations. A plan takes the options of a run that have no effect on it, and its help leaves them out.
+pub fn declared() -> Command {
+    let hidden = |arg: Arg| {
+        let is_unused = ["report", "no_report", "fail_on", "plain", "serve"].contains(&arg.get_id().as_str());
+        if is_unused { arg.hide(true) } else { arg }
+    };
+    Arguments::command().mut_subcommand("plan", |plan| plan.mut_args(hidden))
+}
+
 /// Every verb and option, for manual pages and completions.
 pub fn complete() -> Command {
-    let command = Arguments::command();
+    let command = declared();
     // The parser keeps words for good; this is done once.
     let words: Vec<&str> = words(&command).into_iter().map(|word| &*word.leak()).collect();
     let listed = |arg: Arg| arg.value_parser(PossibleValuesParser::new(words));
@@ -92,9 +101,9 @@ fn whole(command: Command, verb: &[&str]) -> Result<Page, Failure> {
 /// All options of a verb on one topic, in full.
 fn on_topic(verb: &str, topic: &str) -> Result<Page, Failure> {
     if topic == ALL {
-        return whole(Arguments::command(), &[verb]);
+        return whole(declared(), &[verb]);
     }
-    let mut all = Arguments::command();
+    let mut all = declared();
     all.build();
     let verb =
         all.find_subcommand(verb).ok_or_else(|| Failure::usage(format!("`{verb}`: no verb has this name")))?.clone();
@@ -118,7 +127,7 @@ fn on_topic(verb: &str, topic: &str) -> Result<Page, Failure> {
 
 /// The command as it is parsed: verbs whose options have topics show those that most runs need.
 fn shortened() -> Command {
-    let all = Arguments::command();
+    let all = declared();
     let long: Vec<String> =
         all.get_subcommands().filter(|verb| !topics(verb).is_empty()).map(|verb| verb.get_name().to_owned()).collect();
     let ledger = all.get_arguments().find(|arg| arg.get_id() == "ledger").cloned();

@@ -44,6 +44,19 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
     Ok(promised)
 }
 
+/// Refuses for a plan a device or a directory that a run would refuse, as far as that is known without a change to anything.
+pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<(), Failure> {
+    let is_known = match plan.place {
+        Place::Image { .. } => false,
+        Place::Device { .. } => system::process::is_root(),
+        Place::Directories(_) => true,
+    };
+    for place in places(plan).iter().filter(|_| is_known) {
+        staging::Target::open_under(filesystems, place, &plan.terms, &Journal::new())?;
+    }
+    Ok(())
+}
+
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
 pub fn machine(plan: &ResolvedPlan, filesystems: &Registry) -> Machine {
     Machine { tools: tools(plan, filesystems), device: devices(&plan.place), ..system::machine::describe() }

@@ -1,10 +1,9 @@
 //! The reference, generated from declarations: options from the parser's, forms of files and of `--json` from their types.
 //! In: nothing. Out: Markdown and JSON Schemas by file name, as they lie in docs/reference.
 
-use crate::args::Arguments;
 use crate::failure::Failure;
 use crate::json;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use schemars::{Schema, schema_for};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -42,7 +41,7 @@ fn page(title: &str, about: &str) -> String {
 
 /// Every verb with its options.
 fn commands() -> String {
-    let mut command = Arguments::command();
+    let mut command = crate::help::declared();
     command.build();
     let mut text = page("Commands", "Every verb and option, as `bakeoff help VERB all` shows them.");
     text.push_str(&section(&command, "bakeoff"));

@@ -43,7 +43,7 @@ impl Output {
 }
 
 /// Refuses a name that no contender has, before anything is measured.
-fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure> {
+pub fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure> {
     let Some(asked) = &output.against else { return Ok(()) };
     let own =
         plan.contenders.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != records::DEVICE);

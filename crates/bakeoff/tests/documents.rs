@@ -206,14 +206,12 @@ fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
     let mut words = words.iter().skip(2);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--on" | "--erase" | "--report" | "--mix" | "--against" => drop(words.next()),
-            "--plain" | "--no-report" | "--features" => {}
+            "--on" | "--erase" => drop(words.next()),
             "--dir" | "--copy-in" => {
                 let folder = place.path(words.next().expect("a folder").trim_start_matches('/'));
                 std::fs::create_dir_all(&folder).expect("made");
                 plan.extend([word.clone(), folder.display().to_string()]);
             }
-            word if word.split('=').next() == Some("--serve") => {}
             _ => plan.push(word.clone()),
         }
     }
