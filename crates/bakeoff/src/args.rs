@@ -212,6 +212,13 @@ pub struct PlanArgs {
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// What a run takes beside this, so that its command line can be planned: names are checked, the rest has no effect
+    #[command(flatten)]
+    pub output: Output,
+    #[arg(long, hide = true)]
+    pub features: bool,
+    #[arg(long, hide = true)]
+    pub mix: Option<String>,
 }
 
 /// `bakeoff resume`
@@ -441,7 +448,7 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// List what only one of the two has
+    /// Also list figures that only one of the two has
     #[arg(long)]
     pub unmatched: bool,
 }

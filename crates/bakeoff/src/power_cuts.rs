@@ -401,7 +401,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
             count(|one| one.in_order) * 100 / count(|one| one.states).max(1),
             first.seed
         ),
-        "12 %+folder: broken so often in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file); its variants are the rows below.".into(),
+        "12 %+folder: broken in 12 % of the states in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file). Its variants are the rows below.".into(),
         "lost: seconds of unsynced work whose calls had returned. Each promise in a sentence: docs/power-cut.md".into(),
     ];
     if first.lying {

@@ -20,7 +20,7 @@ const QUESTIONS: [(&str, &str); 22] = [
     ("Is my own program faster on ext4 or XFS?", "bakeoff run --command ./build.sh --fs ext4,xfs"),
     ("Is noatime worth it?", "bakeoff run small-files --fs ext4 --axis mount.noatime=on,off"),
     (
-        "Does btrfs with zstd pay off for my logs?",
+        "Does btrfs with zstd pay off for my logs? (data=70%: 70 % compressible)",
         "bakeoff run sequential --fs ext4,btrfs --axis mount.compress=none,zstd --set data=logs",
     ),
     ("Does XFS need a larger log?", "bakeoff run mail --fs xfs --axis mkfs.log_size=default,256m"),
@@ -29,7 +29,10 @@ const QUESTIONS: [(&str, &str); 22] = [
         "bakeoff run mail --fs xfs --mkfs xfs= --mkfs xfs=\"-l logdev=/dev/sdc1\"",
     ),
     ("ext4 with or without 64 KiB clusters?", "bakeoff run sequential --fs ext4 --axis mkfs.bigalloc=on,off"),
-    ("Which I/O scheduler?", "bakeoff run small-files --fs ext4,xfs --scheduler none,mq-deadline,bfq"),
+    (
+        "Which I/O scheduler on the empty disk /dev/sdb?",
+        "bakeoff run small-files --fs ext4,xfs --scheduler none,mq-deadline,bfq --on /dev/sdb",
+    ),
     (
         "F2FS or ext4 on flash? (modelled SSD, in virtual machines)",
         "bakeoff run small-files --fs ext4,f2fs --disk ssd-sata --kernel debian:6.1",
@@ -41,8 +44,11 @@ const QUESTIONS: [(&str, &str); 22] = [
         "What does a power cut lose with data=writeback?",
         "bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback",
     ),
-    ("Is my disk all right?", "bakeoff run device"),
-    ("Is the new run slower than the base? (exit status 4 for CI)", "bakeoff compare BASE latest --fail-on likely:5%"),
+    ("Is my disk all right? (reads it; it may be in use)", "bakeoff run device --on /dev/sda"),
+    (
+        "Is the new run slower than run BASE? (exit status 4 for CI; see `show --runs`)",
+        "bakeoff compare BASE latest --fail-on likely:5%",
+    ),
 ];
 
 /// Every question with its command.

@@ -355,7 +355,9 @@ fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translat
 /// A group for each copy of a job.
 fn apart(work: &Work, job: &Job, copies: u64) -> Result<Vec<Work>, String> {
     if copies > SHARING_LIMIT {
-        return Err(format!("has {copies} copies on one file; {SHARING_LIMIT} can be translated"));
+        return Err(format!(
+            "has {copies} copies on one file, and at most {SHARING_LIMIT} can be translated: lower numjobs"
+        ));
     }
     let one = |number: u64| Work {
         name: Some(identifier(&format!("{number}-{}", job.name))),

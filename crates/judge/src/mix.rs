@@ -42,7 +42,7 @@ pub enum MixError {
         known: String,
     },
     /// A name fits more than one operation.
-    #[error("cannot tell which operation \"{name}\" of the mix is: {candidates}")]
+    #[error("\"{name}\" in the mix is ambiguous: write one of {candidates}")]
     Ambiguous {
         /// The name.
         name: String,

@@ -218,7 +218,7 @@ fn too_few<'t>(ranking: &Ranking, assessed: &Assessed, name: &dyn Fn(usize) -> &
     let number = match samples {
         0 | 1 => "one sample each decides nothing and allows no interval",
         2 => "two samples each decide nothing and allow no interval",
-        _ => "too few samples of some decide nothing and allow no interval",
+        _ => "some have too few samples for a verdict or an interval",
     };
     format!("{number}; {} was ahead, {}", name(ranking.best), list_of(&others))
 }

@@ -216,7 +216,7 @@ pub struct ContenderRecord {
     pub label: String,
     /// As asked for: filesystem, options, scheduler and so on; absent for results of another program.
     pub asked: Option<Contender>,
-    /// The contender of which this is a hidden second entry, for the noise floor.
+    /// The contender of which this is a control: the same contender again, to measure noise.
     pub twin_of: Option<u32>,
     /// Why it takes no part (any more), with the way out.
     pub error: Option<String>,

@@ -220,10 +220,10 @@ fn head(gallery: &Gallery, entries: usize) -> Markup {
         header {
             h1 { "Which filesystem is best?" }
             p {
-                (plural(entries, "published run")) " of Bakeoff on " (plural(machines, "machine")) ", each judged anew from its ledger when this page was made. \
-                Machines are never compared with each other: what is pooled are ratios between contenders of one run."
+                (plural(entries, "published run")) " of Bakeoff on " (plural(machines, "machine")) ", each judged again from its database when this page was made. \
+                Machines are never compared with each other: only ratios between contenders of one run are pooled."
             }
-            noscript { p class="refused" { "This page filters with a program of its own; please allow scripts. The ledgers lie in the folder ledgers beside it." } }
+            noscript { p class="refused" { "This page filters with a script; please allow scripts. The databases are in the folder ledgers next to it." } }
         }
     }
 }
@@ -244,7 +244,7 @@ fn main() -> Markup {
             section id="refusals" hidden { h2 { "Refused" } div id="refused" {} }
         }
         footer {
-            p { "Add a run: " code { "bakeoff publish --run RUN --out FOLDER" } " shows and writes what can be given to everybody; "
+            p { "Add a run: " code { "bakeoff publish --run RUN --out FOLDER" } " previews and writes an anonymous copy; "
                 code { "bakeoff gallery FOLDER --out SITE" } " makes this page. "
                 "A ledger is read by " code { "bakeoff import FILE" } "." }
         }

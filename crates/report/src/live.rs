@@ -259,7 +259,7 @@ fn disk_and_latency() -> Markup {
             section aria-labelledby="disk-title" {
                 h2 id="disk-title" { "The disk" }
                 p.quiet.small id="disk-name" { "Not measured yet." }
-                svg.disk id="disk" viewBox="0 0 640 160" role="img" aria-label="Bytes a second that the disk read and wrote" hidden {}
+                svg.disk id="disk" viewBox="0 0 640 160" role="img" aria-label="Disk throughput: bytes read and written per second" hidden {}
             }
             section id="latency" hidden aria-labelledby="latency-title" {
                 h2 id="latency-title" { "Latency of the phase at work" }

@@ -106,7 +106,7 @@ fn ending(view: &View, style: Style) -> String {
         None => String::new(),
     };
     let effect = number::percent(view.smallest_effect);
-    say(&format!("{noise}Differences below {effect} are not called one."), "");
+    say(&format!("{noise}Differences below {effect} are ignored."), "");
     if !view.run.repeat.is_empty() {
         say(&format!("Again: {}", view.run.repeat), "  ");
     }

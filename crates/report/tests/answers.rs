@@ -368,10 +368,10 @@ fn lateness_agrees(material: &Material, view: &View) {
     let late = shares.iter().filter(|share| **share > 0.1).count();
     let in_answer = view.answer.besides.iter().find(|one| one.starts_with("The modelled disk was"));
     assert_eq!(in_answer.is_some(), late > 0, "{:?}", view.answer.besides);
-    let sentence = in_answer.or_else(|| view.warnings.iter().find(|one| one.starts_with("The modelled disk was")));
+    let sentence = in_answer.or_else(|| view.warnings.iter().find(|one| one.starts_with("The modelled disk kept up")));
     assert_eq!(sentence.is_some(), !shares.is_empty(), "{:?}", view.warnings);
     let Some(sentence) = sentence else { return };
-    let stated = number_after(sentence, if late > 0 { "at most by " } else { "on time: by " }).expect("a share");
+    let stated = number_after(sentence, if late > 0 { "at most by " } else { "kept up: late by " }).expect("a share");
     assert!((stated / 100.0 - most).abs() < 0.001, "{sentence}: {most}");
     assert!(late == 0 || sentence.contains(&format!("late in {late} of {} passes", shares.len())), "{sentence}");
 }

@@ -42,7 +42,7 @@ pub enum StagingError {
         for_good: bool,
     },
     /// A device that must not be touched.
-    #[error("{device} is not used: {reason}{}", way(.way_out))]
+    #[error("{device} is not taken: {reason}{}", way(.way_out))]
     Refused {
         /// The device.
         device: PathBuf,

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// What is asked: a key, and the question in a few words.
 pub const QUESTIONS: [(&str, &str); 36] = [
     ("name_bytes", "longest name, in bytes"),
-    ("name_letters", "longest name, in letters of two bytes"),
+    ("name_letters", "longest name, in characters of two bytes"),
     ("file_size", "largest file"),
     ("volume_size", "largest volume that mkfs accepts"),
     ("links", "links to one file"),

@@ -139,7 +139,7 @@ pub(crate) fn identifier(what: &str, name: &str) -> Outcome<()> {
         return Ok(());
     }
     Err(Problem::new(format!("`{}` cannot be the name of a {what}", name.escape_debug()))
-        .help("use up to 64 letters, digits, `-`, `_` and `.`, a letter or digit first"))
+        .help("use up to 64 letters, digits, `-`, `_` and `.`, starting with a letter or digit"))
 }
 
 fn all_hold(phase: &RawPhase, scope: &Scope) -> Outcome<bool> {

@@ -44,7 +44,7 @@ pub(crate) fn add_options(raw: &mut RawWorkload) {
         return;
     }
     let about = [
-        (DATA, "data of files: incompressible, zeros, text, logs, or a share that compresses to nothing, such as 70%"),
+        (DATA, "data of files: incompressible, zeros, text, logs, or the compressible share, such as 70%"),
         (DUPLICATE, "share of duplicate 4 KiB blocks, for deduplication, such as 20%"),
     ];
     for (name, about) in about {

@@ -137,7 +137,7 @@ pub struct What {
     /// Repeat block I/O until steady state (for SSDs): five passes within 20 % and without a trend; 25 passes at most
     #[arg(long, help_heading = "Rounds", hide_short_help = true)]
     pub steady: bool,
-    /// How phases start cold: remount the filesystem, or drop all caches of the machine, as the published tests did; directories, guests and ZFS always drop [default: remount]
+    /// How phases start cold: remount the filesystem, or drop all caches of the machine, as the published tests did; directories, guests and ZFS always use drop [default: remount]
     #[arg(long, value_enum, help_heading = "Rounds", hide_short_help = true)]
     pub cold: Option<Cold>,
     /// How contenders alternate: after each slice (about 40 ms) of a phase, so changes in disk speed affect all alike, or after whole trials; contenders that share a place always alternate by trials [default: slice]
@@ -150,7 +150,7 @@ pub struct What {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "published", help_heading = "Work", hide_short_help = true)]
     pub claims: Option<PathBuf>,
 
-    /// One part of the plan: every N-th round from the I-th on, for machine I of N equal ones; needs --samples and --seed, the same on all. `bakeoff import` merges their databases
+    /// Run only every N-th round, from the I-th on, for machine I of N equal machines; needs --samples and --seed, the same on all. `bakeoff import` merges their databases
     #[arg(long, value_name = "I/N", help_heading = "Rounds", conflicts_with_all = ["budget", "precision", "until"], hide_short_help = true)]
     pub shard: Option<runner::Shard>,
 

@@ -165,7 +165,7 @@ impl Ranked {
                 || !same(here.times, there.times)
         };
         let (here, there) = self.contenders.iter().zip(&other.contenders).find(differs)?;
-        Some(format!("for {place} it states {}, but its ledger gives {}", here.words(), there.words()))
+        Some(format!("for {place} the published page gives {}, and its database gives {}", here.words(), there.words()))
     }
 }
 

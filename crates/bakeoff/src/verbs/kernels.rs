@@ -39,7 +39,7 @@ pub fn kernels(as_json: bool) -> Result<u8, Failure> {
         None => println!("Debian's suites were never read; these kernels are downloaded"),
     }
     if let Some(why) = &found.not_read {
-        println!("Reading the suites now failed: {why}");
+        println!("Refreshing the package lists of Debian's suites failed: {why}; check the network");
     }
     found.unread.iter().for_each(|suite| println!("Reading {} failed then: {}", suite.suite, suite.why));
     Ok(0)

@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
-use crate::{contenders, json, place, resolve, text};
+use crate::{contenders, json, mix_report, place, resolve, session, text};
 use records::Turns;
 use report::view::plural;
 use runner::{Place, ResolvedPlan};
@@ -15,6 +15,11 @@ use workload::quantity::show_bytes;
 /// Prints the plan.
 pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let (plan, catalogue) = resolve::plan(&args.what)?;
+    session::check_against(&plan, &args.output)?;
+    if let Some(asked) = &args.mix {
+        mix_report::check(asked, &plan)?;
+    }
+    place::check_before(&plan, &catalogue.filesystems)?;
     if args.json {
         json::print(&Forecast::of(&plan, &catalogue, args.commands))?;
         return Ok(0);
@@ -83,7 +88,7 @@ fn matrix(plan: &ResolvedPlan) {
         };
         let mut words: Vec<String> = forecast::settings(plan, entry).into_iter().map(in_words).collect();
         if entry.twin_of.is_some() {
-            words.push("hidden second entry, for the noise floor".into());
+            words.push("control: the same contender again, to measure noise".into());
         }
         let first = format!("  {:<28} ", entry.asked.label);
         let rest = " ".repeat(31);

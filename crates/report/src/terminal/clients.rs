@@ -93,7 +93,7 @@ pub(super) fn scores(view: &View, style: Style) -> String {
     let told = |score: &ScoreView| {
         let clients = score.clients.as_deref().map_or_else(String::new, |clients| format!(" with {clients} clients"));
         let said = format!(
-            "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); no verdict rests on it.",
+            "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); it is used for no verdict.",
             view.contenders[score.contender].name,
             number::plain(score.score),
             number::plain(score.bandwidth),

@@ -54,7 +54,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
     let best = if style.unicode { "▲" } else { "^" };
     let legend = format!(
         "Medians; {best} best of its line; = as good as the best; ? can't tell yet; x: times worse than the \
-         best. Differences below {} are not called one.",
+         best. Differences below {} are ignored.",
         number::percent(pivot.smallest_effect)
     );
     Ok(text + &style.aside(&legend))

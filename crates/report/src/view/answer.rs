@@ -486,7 +486,7 @@ impl Said<'_> {
             Some(_) => String::new(),
         };
         if self.answer.confidence.samples.1 < 3 {
-            return Some(format!("{head}; three samples of each are the least{}", resume(3)));
+            return Some(format!("{head}; at least three samples of each are needed{}", resume(3)));
         }
         let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {
             return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} rounds."));

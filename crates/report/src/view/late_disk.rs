@@ -29,7 +29,7 @@ pub(super) fn of(material: &Material, counting: &HashSet<usize>) -> Option<LateD
     let label = material.contenders.iter().find(|record| record.index == contender).map(|record| record.label.as_str());
     let worst = worst(label.unwrap_or_default(), &phase.name, &most);
     Some(match late {
-        0 => LateDisk::OnTime(format!("The modelled disk was on time: {worst}, is the most that it was late.")),
+        0 => LateDisk::OnTime(format!("The modelled disk kept up: late {worst} at most.")),
         _ => {
             let why = if too_fast { " It is too fast to be modelled on this machine." } else { "" };
             LateDisk::Late(format!(

@@ -1,5 +1,5 @@
 //! The score of a run as IO500 computes it, where its twelve operations were measured.
-//! In: the cells of a view. Out: a [`ScoreView`] for each contender; no verdict rests on it.
+//! In: the cells of a view. Out: a [`ScoreView`] for each contender; it is used for no verdict.
 //! Bandwidth is the geometric mean of four rates in GiB/s, metadata that of eight in thousands a second, the score that of both.
 
 use super::WorkloadView;

@@ -75,7 +75,7 @@ fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
         (NoteKind::Unstable, "vary by more than 5 % from trial to trial; their range is shown"),
         (NoteKind::Cache, "were served by a cache in part, although the start was to be cold"),
         (NoteKind::NotWarm, "came from the device in part, although the start was to be warm"),
-        (NoteKind::Work, "are of less work than was due"),
+        (NoteKind::Work, "cover less work than planned"),
         (NoteKind::Ceiling, "are near the ceiling of the data generator: the disk may be faster"),
         (NoteKind::Disturbed, "rest on disturbed trials that could not be repeated"),
     ];

@@ -223,7 +223,7 @@ impl Stage<'_> {
         };
         let asked = self.run(&self.fill(&facts.whole), self.limits().mount(), "asking for all devices of");
         asked.map_err(|error| {
-            let problem = format!("not all of its devices are in their places: {error}");
+            let problem = format!("some devices of the volume are missing: {error}");
             StagingError::failed(&self.state.label, problem, "", Cause::Unclear)
         })
     }
