@@ -35,7 +35,7 @@ const QUESTIONS: [(&str, &str); 22] = [
     ),
     (
         "F2FS or ext4 on flash? (modelled SSD, in virtual machines)",
-        "bakeoff run small-files --fs ext4,f2fs --disk ssd-sata --kernel debian:6.1",
+        "bakeoff run small-files --fs ext4,f2fs --disk ssd-sata --kernel debian:6.1 --set files=2000",
     ),
     ("Which on a hard disk that I do not have?", "bakeoff run small-files --disk hdd-7200"),
     ("How full is too full?", "bakeoff run nearly-full --fs ext4"),

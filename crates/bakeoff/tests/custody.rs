@@ -159,7 +159,17 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
     place.bakeoff(&filesystem).refused(&["is mounted on", &point.display().to_string()]);
     assert!(Command::new("umount").arg(&point).status().expect("umount").success());
     assert!(before == std::fs::read(&disk.file).expect("read"), "something was written to it");
-    // What a run began on is what it goes on with.
+}
+
+#[test]
+fn a_device_that_was_read_must_be_found_again_by_resume() {
+    if !root("loop devices") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Disk::precious(&place, "precious.raw");
+    let words = format!("run device --on {} --plain --no-report --set size=8MiB --set reads=64", disk.node);
+    place.bakeoff(&format!("{words} --samples 2")).well();
     let other = place.path("other.raw");
     std::fs::File::create(&other).and_then(|made| made.set_len(64 << 20)).expect("a sparse file");
     disk.replace(&other);

@@ -96,10 +96,14 @@ pub struct What {
     /// Combination of axes to leave out, such as mkfs.rmapbt=0,scheduler=bfq
     #[arg(long, value_name = "AXIS=VALUE,...", help_heading = "Contenders", hide_short_help = true)]
     pub exclude: Vec<String>,
-    /// mkfs options, such as ext4="-m 1 -O ^has_journal"; repeat it to compare sets
+    /// mkfs options, such as ext4="-m 1 -O ^has_journal"
+    ///
+    /// Given again for the same filesystem, it adds a contender with that set.
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mkfs: Vec<String>,
-    /// Mount options, such as xfs=logbsize=256k,noatime; repeat it to compare sets
+    /// Mount options, such as xfs=logbsize=256k,noatime
+    ///
+    /// Given again for the same filesystem, it adds a contender with that set.
     #[arg(long, value_name = "FS=OPTIONS", help_heading = "Contenders")]
     pub mount: Vec<String>,
 
