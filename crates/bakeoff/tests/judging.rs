@@ -185,7 +185,7 @@ fn a_plan_for_claims_keeps_contenders_to_the_workloads_that_claims_name_them_in(
     assert!(directories.contains("xfs") && !directories.contains("ext4"), "{directories}");
     let narrow = place.bakeoff("plan small-files --claims --image 2G --fs ext4,xfs --budget 30m").well();
     assert!(narrow.err.contains("small-files") && !narrow.err.contains("bonnie"), "{}", narrow.err);
-    assert!(narrow.out.contains("Budget: 30 min buys about"), "{}", narrow.out);
+    assert!(narrow.out.contains("Budget: 30 min allows about"), "{}", narrow.out);
     place.bakeoff("plan device --claims --image 2G").refused(&["none of", "claims"]);
     place.bakeoff("plan --claims=missing.csv --image 2G").refused(&["missing.csv"]);
 }
@@ -211,7 +211,7 @@ fn a_budget_is_priced_beforehand_kept_and_what_stayed_open_is_named() {
     // Nothing is ever as precise as this: the budget ends it.
     let words = "run tiny.toml --dir a --dir b --precision 0.01% --budget 15s --no-report --plain --mix create=1000";
     let said = place.bakeoff(words).well();
-    assert!(said.err.contains("Budget: 15 s buys"), "beforehand: {}", said.err);
+    assert!(said.err.contains("Budget: 15 s allows"), "beforehand: {}", said.err);
     let priced = said.err.contains("more round") || said.err.contains("round 1: The budget is spent");
     assert!(priced, "after the first round: {}", said.err);
     let full = place.bakeoff("show --full").well().out;

@@ -107,7 +107,7 @@ fn what_cannot_be_recorded_or_replayed_is_refused_in_a_sentence() {
     place.write("there.trace", "not packed");
     place.bakeoff("run ./there.trace --fs ext4").refused(&["reading the trace ./there.trace"]);
     place.bakeoff("profile missing.trace").refused(&["reading the trace missing.trace", "No such file"]);
-    place.bakeoff("record -o there.trace --folder work -- true").refused(&["there.trace is there already"]);
+    place.bakeoff("record -o there.trace --folder work -- true").refused(&["there.trace exists"]);
     place.bakeoff("record -o new.trace --folder nowhere -- true").refused(&["nowhere"]);
     place.bakeoff("run small-files --full-speed").refused(&["--full-speed is for traces"]);
     place

@@ -111,6 +111,6 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         assert!(arrange(place.path()).is_err());
         std::fs::create_dir_all(place.path().join("lib/modules")).expect("made");
-        assert!(arrange(place.path()).expect_err("none").to_string().contains("0 folders"));
+        assert!(arrange(place.path()).expect_err("none").to_string().contains("0 module folders"));
     }
 }
