@@ -44,17 +44,21 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
     Ok(promised)
 }
 
-/// Refuses for a plan a device or a directory that a run would refuse, as far as that is known without a change to anything.
-pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<(), Failure> {
+/// Refuses for a plan a device or a directory that a run would refuse, as far as that is known without a change to anything. What a run
+/// needs `--erase` for, in words.
+pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Option<String>, Failure> {
     let is_known = match plan.place {
         Place::Image { .. } => false,
         Place::Device { .. } => system::process::is_root(),
         Place::Directories(_) => true,
     };
     for place in places(plan).iter().filter(|_| is_known) {
-        staging::Target::open_under(filesystems, place, &plan.terms, &Journal::new())?;
+        match staging::Target::open_under(filesystems, place, &plan.terms, &Journal::new()) {
+            Err(error) if error.waits_for_erase() => return Ok(Some(error.to_string())),
+            opened => drop(opened?),
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// This machine, with the tools of the filesystems that compete and the devices that the work ends on.

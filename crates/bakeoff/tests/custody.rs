@@ -129,6 +129,8 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
         commands.contains("journal_dev") && commands.contains(&format!("e2fsck -f -n -j {}", own.node)),
         "{commands}"
     );
+    let unfolded = commands.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(unfolded.contains(&format!("A run is refused: {} is not taken", main.node)), "{commands}");
     place.bakeoff(&format!("run {run} {} {}", word(&main), word(&own))).well();
     assert!(!main.is_precious() && !own.is_precious());
     // Both were given back empty, so that neither needs a word now.
@@ -156,7 +158,11 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
     assert!(run.out.contains("The device reads "), "{}", run.out);
     place.bakeoff(&format!("{words} --erase precious")).refused(&["--erase precious", "only read", "leave it out"]);
     let filesystem = format!("run {WORK} --fs ext4 --on {}", disk.node);
-    place.bakeoff(&filesystem).refused(&["is mounted on", &point.display().to_string()]);
+    for verb in ["run", "plan"] {
+        place
+            .bakeoff(&filesystem.replacen("run", verb, 1).replace("--plain --no-report ", ""))
+            .refused(&["is mounted on", &point.display().to_string()]);
+    }
     assert!(Command::new("umount").arg(&point).status().expect("umount").success());
     assert!(before == std::fs::read(&disk.file).expect("read"), "something was written to it");
 }

@@ -124,6 +124,11 @@ impl StagingError {
         }
     }
 
+    /// Whether a device is refused only as long as `--erase` does not name it.
+    pub fn waits_for_erase(&self) -> bool {
+        matches!(self, StagingError::Refused { way_out, .. } if way_out.contains("--erase"))
+    }
+
     /// Whether only this contender is affected, so that the others go on.
     pub fn is_of_contender(&self) -> bool {
         matches!(self, StagingError::Contender { .. })

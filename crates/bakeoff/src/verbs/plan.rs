@@ -19,13 +19,16 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if let Some(asked) = &args.mix {
         mix_report::check(asked, &plan)?;
     }
-    place::check_before(&plan, &catalogue.filesystems)?;
+    let refused = place::check_before(&plan, &catalogue.filesystems)?;
     if args.json {
         json::print(&Forecast::of(&plan, &catalogue, args.commands))?;
         return Ok(0);
     }
     println!("{}\n", plan.title);
     matrix(&plan);
+    if let Some(refused) = refused {
+        print!("{}", text::wrapped(&format!("A run is refused: {refused}"), text::width(), "", "  "));
+    }
     if let Some(said) = contenders::in_guests(&plan.contenders) {
         print!("{}", text::wrapped(&said, text::width(), "", "  "));
     }
