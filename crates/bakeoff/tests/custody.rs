@@ -54,6 +54,15 @@ impl Drop for Disk {
     }
 }
 
+/// A mount that ends with the test.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
 #[test]
 fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
     if !root("devices in options") {
@@ -149,6 +158,7 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
     let point = place.path("mnt");
     std::fs::create_dir(&point).expect("made");
     assert!(Command::new("mount").args(["-o", "ro,noload", &disk.node]).arg(&point).status().expect("mount").success());
+    let mounted = Mounted(point.clone());
     let before = std::fs::read(&disk.file).expect("read");
     let words = format!("run device --on {} --plain --no-report --set size=8MiB --set reads=64", disk.node);
     let run = place.bakeoff(&format!("{words} --samples 2")).well();
@@ -163,7 +173,7 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
             .bakeoff(&filesystem.replacen("run", verb, 1).replace("--plain --no-report ", ""))
             .refused(&["is mounted on", &point.display().to_string()]);
     }
-    assert!(Command::new("umount").arg(&point).status().expect("umount").success());
+    drop(mounted);
     assert!(before == std::fs::read(&disk.file).expect("read"), "something was written to it");
 }
 

@@ -93,9 +93,15 @@ fn agrees(bench: &Bench) -> (Material, View) {
     (material, view)
 }
 
-/// A text as a page has it, in which single spaces stand between words.
+/// A text as a page has it, with single spaces between words and no marks of a command.
 fn plain(html: &str) -> String {
-    let text = html.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let text = html
+        .replace("<code class=\"command\">", "")
+        .replace("</code>", "")
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
