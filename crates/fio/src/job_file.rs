@@ -364,7 +364,7 @@ mod tests {
             ("write_iolog=/root/log", "writes a log"),
             ("write_bw_log", "writes a log"),
             ("write_lat_log=x", "writes a log"),
-            ("read_iolog=x", "replays a file"),
+            ("read_iolog=x", "replays an I/O log"),
             ("opendir=/etc", "opens all files"),
             ("verify_state_load=1", "keeps the state"),
             ("mem=mmaphuge:/mnt/huge", "uses memory"),

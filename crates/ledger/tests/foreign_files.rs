@@ -59,7 +59,7 @@ fn one_ledger_has_one_lock_by_whatever_name_it_is_opened() {
 fn no_ledger_is_made_through_a_link_that_leads_nowhere() {
     let place = Place::new();
     symlink(place.path("nothing"), place.path("bakeoff.db")).expect("linked");
-    place.refused(Access::Write, &["a link that leads to", "not there"]);
+    place.refused(Access::Write, &["a link that leads to", "does not exist"]);
     assert!(!place.path("nothing").exists());
 }
 

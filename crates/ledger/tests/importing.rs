@@ -162,7 +162,7 @@ fn every_known_file_gives_the_figures_that_its_program_measured() {
     assert_eq!(labels(&read("fio-client-server.json")), ["clienta"]);
     assert_eq!(labels(&read("bonnie-whole-output.txt")), ["alpha"]);
     let reports = read("fio-status-interval-fast-then-slow.json");
-    assert!(reports.trials[0].remarks[0].contains("reported 2 times"), "{:?}", reports.trials[0].remarks);
+    assert!(reports.trials[0].remarks[0].contains("wrote 2 reports"), "{:?}", reports.trials[0].remarks);
 }
 
 fn text_of(name: &str) -> String {

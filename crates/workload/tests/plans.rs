@@ -301,7 +301,7 @@ fn an_axis_that_nobody_knows_names_what_is_known() {
     let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmkfs.rmapbt = [0, 1]\n").unwrap_err();
     assert!(error.contains("unknown to btrfs") && error.contains("a setting of xfs"), "{error}");
     let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmount.zebra = [\"on\"]\n").unwrap_err();
-    assert!(error.contains("btrfs knows commit, compress, noatime"), "{error}");
+    assert!(error.contains("btrfs has commit, compress, noatime"), "{error}");
     let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmkfs.csum = [\"md5\"]\n").unwrap_err();
     assert!(error.contains("`md5`") && error.contains("crc32c, xxhash"), "{error}");
     let error = multiplied("compete = [\"xfs\"]\n[axes]\nmkfs.crc = [\"maybe\"]\n").unwrap_err();
