@@ -283,7 +283,7 @@ pub(crate) mod tests {
 
     fn told(contenders: Vec<Harmed>, width: usize) -> String {
         let (refused, mounted_by) = (vec![], MountedBy::asked_here());
-        crate::findings::told(&findings(&AllFaults { contenders, refused, mounted_by, served_disk: None }), width)
+        crate::findings::printed(&findings(&AllFaults { contenders, refused, mounted_by, served_disk: None }), width)
     }
 
     #[test]

@@ -10,9 +10,9 @@ use std::path::Path;
 const COLUMN: (usize, usize) = (15, 24);
 
 /// Everything, for a terminal.
-pub fn told(findings: &Findings, width: usize) -> String {
-    let mut said: String = findings.answers.iter().map(|sentence| text::wrapped(sentence, width, "", "  ")).collect();
-    said.push('\n');
+pub fn printed(findings: &Findings, width: usize) -> String {
+    let mut shown: String = findings.answers.iter().map(|sentence| text::wrapped(sentence, width, "", "  ")).collect();
+    shown.push('\n');
     let names =
         1 + findings.groups.iter().flat_map(|group| &group.rows).map(|row| indented(row).len()).max().unwrap_or(0);
     let cells = findings.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells);
@@ -21,10 +21,10 @@ pub fn told(findings: &Findings, width: usize) -> String {
     let few = (width.saturating_sub(names) / column).max(1);
     for from in (0..findings.columns.len()).step_by(few) {
         let to = (from + few).min(findings.columns.len());
-        said.push_str(&table(findings, from..to, (names, column)));
-        said.push('\n');
+        shown.push_str(&table(findings, from..to, (names, column)));
+        shown.push('\n');
     }
-    said + &findings.notes.iter().map(|note| text::wrapped(note, width, "", "  ")).collect::<String>()
+    shown + &findings.notes.iter().map(|note| text::wrapped(note, width, "", "  ")).collect::<String>()
 }
 
 /// Writes them as a page.

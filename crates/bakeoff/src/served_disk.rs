@@ -212,7 +212,7 @@ pub fn tell<T: Answer>(on: &OnServedDisk, all: &T, found: &Findings) -> Result<(
     }
     match on.json {
         true => json::print(all)?,
-        false => out::data(&findings::told(found, text::width())),
+        false => out::data(&findings::printed(found, text::width())),
     }
     Ok(())
 }

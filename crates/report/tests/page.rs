@@ -88,8 +88,8 @@ fn words_stand_only_beside_what_is_proven() {
     let rows: Vec<&RowView> = view.workloads.iter().flat_map(|workload| &workload.rows).collect();
     assert_eq!(words.len(), rows.len());
     let is_proven = |row: &&&RowView| {
-        let stands = |wanted| row.cells.iter().filter(|cell| cell.standing == wanted).count();
-        stands(Standing::Best) + stands(Standing::Worse) > 0 || stands(Standing::Tie) > 1
+        let count = |wanted| row.cells.iter().filter(|cell| cell.standing == wanted).count();
+        count(Standing::Best) + count(Standing::Worse) > 0 || count(Standing::Tie) > 1
     };
     assert_eq!(words.iter().filter(|words| !words.is_empty()).count(), rows.iter().filter(is_proven).count());
     assert!(words.iter().any(|words| words.ends_with("slower")), "{words:?}");

@@ -1,17 +1,15 @@
 //! Power cuts and faults are answered, and no sentence of theirs contradicts the table: in the terminal, on the page and in JSON.
 
-use super::told;
+use super::printed;
 use crate::fault_table::tests::{counts, harmed, result};
 use crate::fault_table::{self, AllFaults};
 use crate::json::{self, Answer};
 use crate::mounted_by::MountedBy;
-use crate::power_cuts::tests::{promise, rate, survived};
+use crate::power_cuts::tests::{promise, rate, survived, variant};
 use crate::power_cuts::{self, PowerCuts};
 use crate::served_disk::Refused;
 use reliability::faults::{Counts, FaultResult, Harmed, Verdict};
-use reliability::power_cut::{
-    Example, Figures, Given, Later, ProgramResult, PromiseResult, Rate, Strength, Survived, VariantResult,
-};
+use reliability::power_cut::{Example, Figures, Given, Later, ProgramResult, PromiseResult, Rate, Strength, Survived};
 use report::{Cell, Findings, Row, Tone};
 use serde_json::Value;
 
@@ -69,7 +67,7 @@ fn pairs_in(sentence: &str) -> Vec<(u32, u32)> {
 /// What every reader has: each sentence, in the terminal within 80 columns, and on the page, whose heading is the first of them.
 fn shown<T: Answer>(all: &T, found: &Findings) -> Value {
     assert!(!found.answers.is_empty(), "there is an answer");
-    let screen = told(found, 80);
+    let screen = printed(found, 80);
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let unfolded = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let page = report::findings_page(found).replace("&quot;", "\"").replace("&lt;", "<").replace("&amp;", "&");
@@ -268,13 +266,6 @@ fn the_guarantees_that_an_answer_names_were_put_to_the_test() {
 
 #[test]
 fn the_worst_variant_damage_and_foreign_content_are_in_the_answer() {
-    let variant = |later, given, broken| VariantResult {
-        later,
-        given,
-        broken: rate(broken, 40),
-        broken_in_order: rate(0, 10),
-        example: None,
-    };
     let mut one = survived("ext4", 0);
     one.promises[0] = PromiseResult {
         given: Given::Broken,

@@ -57,9 +57,14 @@ pub(crate) fn survived(contender: &str, broken: u32) -> Survived {
     }
 }
 
-fn told(contenders: Vec<Survived>, width: usize) -> String {
+/// A variant that so many of 40 cuts broke.
+pub(crate) fn variant(later: Option<Later>, given: Given, broken: u32) -> VariantResult {
+    VariantResult { later, given, broken: rate(broken, 40), broken_in_order: rate(0, 10), example: None }
+}
+
+fn printed(contenders: Vec<Survived>, width: usize) -> String {
     let (refused, mounted_by) = (vec![], MountedBy::asked_here());
-    crate::findings::told(
+    crate::findings::printed(
         &findings(&PowerCuts { contenders, refused, mounted_by, served_disk: None, beyond_posix: None }),
         width,
     )
@@ -67,11 +72,11 @@ fn told(contenders: Vec<Survived>, width: usize) -> String {
 
 #[test]
 fn the_first_sentences_say_who_kept_what_was_promised() {
-    let said = told(vec![survived("ext4", 0), survived("ext2", 400)], 80);
-    assert!(said.starts_with("ext4 kept everything that was promised"), "{said}");
-    assert!(said.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{said}");
-    assert!(said.contains("broken 40 %") && said.contains("31 s"), "{said}");
-    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let text = printed(vec![survived("ext4", 0), survived("ext2", 400)], 80);
+    assert!(text.starts_with("ext4 kept everything that was promised"), "{text}");
+    assert!(text.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{text}");
+    assert!(text.contains("broken 40 %") && text.contains("31 s"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn a_program_that_passes_only_by_what_posix_does_not_promise_is_named() {
     let output = |beyond_posix| {
         let (contenders, mounted_by) = (vec![one.clone()], MountedBy::asked_here());
         let all = PowerCuts { contenders, refused: vec![], mounted_by, served_disk: None, beyond_posix };
-        crate::findings::told(&findings(&all), 500)
+        crate::findings::printed(&findings(&all), 500)
     };
     let names = ["a", "b", "c", "d"].map(String::from).to_vec();
     let looked = BeyondPosix { names, count: 30, found: Some("a is gone".into()), unseen: None };
@@ -111,40 +116,33 @@ fn states_that_a_torn_block_kept_from_being_mounted_are_told_from_others() {
     let refusal = serde_json::json!({ "found": "kernel: superblock checksum mismatch", "cut": 9, "left": "all of 1", "pending": 1 });
     one.mounts.refusal = serde_json::from_value(refusal).expect("an example");
     one.mounts.refused = rate(3, 1000);
-    assert!(!told(vec![one.clone()], 80).contains("torn"));
+    assert!(!printed(vec![one.clone()], 80).contains("torn"));
     one.mounts.refused_torn = rate(2, 60);
-    let said = told(vec![one], 200);
+    let text = printed(vec![one], 200);
     assert!(
-        said.contains("3 of 1000 states could not be mounted, 2 of them with a block of 4 KiB written in part"),
-        "{said}"
+        text.contains("3 of 1000 states could not be mounted, 2 of them with a block of 4 KiB written in part"),
+        "{text}"
     );
-    assert!(said.contains("mismatch)") && said.contains("of torn blocks") && said.contains("2 of 60"), "{said}");
+    assert!(text.contains("mismatch)") && text.contains("of torn blocks") && text.contains("2 of 60"), "{text}");
 }
 
 #[test]
 fn the_worst_variant_is_the_headline_and_all_variants_are_rows() {
     let mut one = survived("ext4", 0);
-    let variant = |later, given, broken| VariantResult {
-        later,
-        given,
-        broken: rate(broken, 40),
-        broken_in_order: rate(0, 10),
-        example: None,
-    };
     let promise = &mut one.promises[1];
     promise.variants = vec![variant(None, Given::Kept, 0), variant(Some(Later::Folder), Given::Broken, 28)];
     (promise.given, promise.broken, promise.worst) = (Given::Broken, rate(28, 40), Some(Later::Folder));
-    let text = told(vec![one.clone()], 120);
+    let text = printed(vec![one.clone()], 120);
     assert!(text.contains("70 %+folder") && text.contains("+ folder"), "{text}");
     assert!(text.lines().any(|line| line.contains("as it is") && line.contains("kept")), "{text}");
     one.promises[0] = PromiseResult { strength: Strength::Promised, ..one.promises[1].clone() };
-    assert!(told(vec![one], 200).contains("two-writes, then fsync of the folder (in 28 of 40 cuts"));
+    assert!(printed(vec![one], 200).contains("two-writes, then fsync of the folder (in 28 of 40 cuts"));
 }
 
 #[test]
 fn a_contender_of_another_driver_is_shown_with_it_everywhere() {
     let one = Survived { driver: Some("ext4".into()), ..survived("ext2", 400) };
-    let text = told(vec![one], 120);
+    let text = printed(vec![one], 120);
     assert!(text.starts_with("ext2 (ext4 driver) did NOT keep"), "{text}");
     // The head of the column, a word on each line.
     assert!(text.lines().any(|line| line.trim() == "driver)" || line.contains(" driver)")), "{text}");
@@ -154,7 +152,7 @@ fn a_contender_of_another_driver_is_shown_with_it_everywhere() {
 #[test]
 fn many_contenders_stand_in_several_tables() {
     let names = ["ext4", "xfs", "btrfs", "ext3", "ext4 data=writeback a-very-long-name"];
-    let said = told(names.map(|name| survived(name, 0)).to_vec(), 80);
-    assert_eq!(said.matches("AFTER THE CUT").count(), 2, "{said}");
-    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let text = printed(names.map(|name| survived(name, 0)).to_vec(), 80);
+    assert_eq!(text.matches("AFTER THE CUT").count(), 2, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
