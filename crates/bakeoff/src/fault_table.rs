@@ -34,7 +34,7 @@ impl Answer for AllFaults {
 
 /// Everything, for people.
 pub fn findings(all: &AllFaults) -> Findings {
-    let refused = |one: &Refused| format!("The disk of {} could not be harmed: {}", one.contender, one.why);
+    let refused = |one: &Refused| format!("The faults could not be tested on {}: {}", one.contender, one.why);
     Findings {
         title: "What is reported, returned and kept when the disk fails".into(),
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
@@ -57,17 +57,17 @@ fn answers(all: &[Harmed]) -> Vec<String> {
     let unharmed: Vec<&str> = unharmed.iter().map(String::as_str).collect();
     if !unharmed.is_empty() {
         sentences.push(format!(
-            "{} returned nothing wrong and lost nothing without saying so, whatever was wrong with the disk.",
+            "{} returned no wrong data and lost nothing silently, whatever the fault.",
             judge::list(&unharmed)
         ));
     }
     for one in silent {
         let faults: Vec<String> = one.faults.iter().filter(is_silent).map(silence).collect();
-        sentences.push(format!("{} did NOT say: {}.", one.shown(), faults.join("; ")));
+        sentences.push(format!("{} did NOT report: {}.", one.shown(), faults.join("; ")));
         sentences.extend(lasting(one).iter().map(|what| format!("{} {what}.", one.shown())));
     }
     for one in others {
-        let first = std::iter::once("returned nothing wrong, but ").chain(std::iter::repeat(""));
+        let first = std::iter::once("returned no wrong data, but ").chain(std::iter::repeat(""));
         sentences.extend(lasting(one).iter().zip(first).map(|(what, first)| format!("{} {first}{what}.", one.shown())));
     }
     sentences
@@ -81,12 +81,12 @@ fn is_silent(fault: &&FaultResult) -> bool {
 fn lasting(one: &Harmed) -> Vec<String> {
     let mut said: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
     let refused = in_rounds(one, |fault| fault.refused_again);
-    said.extend(refused.map(|often| format!("could not be mounted any more after {often}: it needs repair")));
+    said.extend(refused.map(|often| format!("could no longer be mounted after {often}: it needs repair")));
     // Where a kernel was lost as well, that is the worse of the two.
     let hung = in_rounds(one, |fault| if fault.verdict == Verdict::Hung { fault.hung } else { 0 });
-    said.extend(hung.map(|often| format!("hung after {often}, even when the disk was whole again")));
+    said.extend(hung.map(|often| format!("hung after {often}, even on the repaired disk")));
     let lost = in_rounds(one, |fault| fault.kernel_lost);
-    said.extend(lost.map(|often| format!("ended the kernel that had it mounted, by {often}")));
+    said.extend(lost.map(|often| format!("crashed or hung the kernel that mounted it after {often}")));
     said
 }
 
@@ -107,14 +107,13 @@ fn unreadable(fault: &FaultResult) -> Option<String> {
     let (stood, acknowledged) = fault.unreadable();
     let of = |count: u32, all: u32, what: &str| (count > 0).then(|| format!("{count} of {all} files {what}"));
     let parts = [
-        of(stood, fault.after.all(), "that stood there"),
+        of(stood, fault.after.all(), "that existed before the fault"),
         of(acknowledged, fault.kept.all(), "that it had acknowledged"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    (!parts.is_empty()).then(|| {
-        format!("could not read {} after {}, though the disk was whole again", judge::list(&parts), fault.name)
-    })
+    (!parts.is_empty())
+        .then(|| format!("could not read {} after {}, even from the repaired disk", judge::list(&parts), fault.name))
 }
 
 /// What of a fault nobody said.
@@ -128,8 +127,8 @@ fn silence(fault: &FaultResult) -> String {
         }
     };
     let of = if fault.read.silent() > 0 { &fault.read } else { &fault.after };
-    worst(of, "read as what was never written", "gone");
-    worst(&fault.kept, "wrong that had been acknowledged", "gone that had been acknowledged");
+    worst(of, "returned data that was never written", "gone");
+    worst(&fault.kept, "wrong although acknowledged", "gone although acknowledged");
     let example =
         [of, &fault.kept].into_iter().find(|counts| counts.silent() > 0).and_then(|counts| counts.example.clone());
     let example = example.map_or(String::new(), |text| format!(" (\"{}\")", text::shortened(&text, EXAMPLE)));
@@ -214,12 +213,12 @@ fn legend(all: &[Harmed]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let rounds = first.faults.iter().map(|fault| fault.rounds).max().unwrap_or(1);
     vec![
-        "right: no call failed, and everything read was as it was written. waits: the same, and the slowest call or file read took so long. reported: some calls failed, nothing was wrong. \
-         read-only, stopped: the same, and nothing could be written any more. not mounted: not while the disk was harmed; NOT MOUNTED: nor when it was whole again. \
-         HUNG: calls did not come back, not even then. UNREADABLE: nor could files be read that stood there or that fsync had acknowledged. KERNEL LOST: the kernel of its virtual machine ended, or hung. LOST: what fsync had acknowledged was gone. WRONG: what was read was never written, or files were gone, and no call said so. damage found: by the filesystem's own check, unmounted, after so many rounds."
+        "right: no call failed, and all data was correct. waits: the same, and the slowest call or file read took this long. reported: some calls failed, and no data was wrong. \
+         read-only, stopped: as reported, but nothing could be written at the end. not mounted: the faulty disk could not be mounted; NOT MOUNTED: the repaired disk could not be mounted either. \
+         HUNG: calls did not return, even on the repaired disk. UNREADABLE: on the repaired disk, original or acknowledged files could not be read. KERNEL LOST: the kernel of the virtual machine crashed or hung. LOST: acknowledged data was gone or wrong, and no call reported it. WRONG: reads returned data that was never written, or files were gone, and no call reported it. damage found: number of rounds after which the filesystem's own check, unmounted, found damage."
             .into(),
         format!(
-            "The worst of {rounds} rounds where dice are thrown, each on a fresh filesystem, Linux {}; seed {}. Each fault in a sentence, and what is done: docs/faults.md",
+            "Random faults: the worst of {rounds} rounds, each on a fresh filesystem, Linux {}; seed {}. The faults and the test are described in docs/faults.md",
             served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
             first.seed
         ),
@@ -291,8 +290,11 @@ pub(crate) mod tests {
         let silent = harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
         let reported = harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0)));
         let said = told(vec![silent, reported], 80);
-        assert!(said.starts_with("btrfs returned nothing wrong"), "{said}");
-        assert!(said.contains("ext4 did NOT say: bit-flips: 64 of 100 files read as what was never"), "{said}");
+        assert!(said.starts_with("btrfs returned no wrong data"), "{said}");
+        assert!(
+            said.contains("ext4 did NOT report: bit-flips: 64 of 100 files returned data that was never"),
+            "{said}"
+        );
         assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
         assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     }
@@ -307,7 +309,7 @@ pub(crate) mod tests {
             served_disk: None,
         });
         assert_eq!(all.columns, ["ext2 (ext4 driver)"]);
-        assert!(all.answers[0].starts_with("ext2 (ext4 driver) did NOT say"), "{:?}", all.answers);
+        assert!(all.answers[0].starts_with("ext2 (ext4 driver) did NOT report"), "{:?}", all.answers);
     }
 
     #[test]
@@ -315,7 +317,7 @@ pub(crate) mod tests {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
         let said = told(vec![harmed("reiserfs", lost)], 200);
-        let wanted = "reiserfs returned nothing wrong, but ended the kernel that had it mounted, by read-errors-metadata (in 3 of 5 rounds).";
+        let wanted = "reiserfs returned no wrong data, but crashed or hung the kernel that mounted it after read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
     }
 
@@ -337,7 +339,7 @@ pub(crate) mod tests {
         let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
         failing.kept = counts(53, 106, 0);
         let said = told(vec![harmed("vfat", failing)], 200);
-        let wanted = "vfat returned nothing wrong, but could not read 106 of 159 files that it had acknowledged after write-errors";
+        let wanted = "vfat returned no wrong data, but could not read 106 of 159 files that it had acknowledged after write-errors";
         assert!(said.starts_with(wanted) && said.contains("UNREADABLE"), "{said}");
     }
 
@@ -348,9 +350,9 @@ pub(crate) mod tests {
         let mut both = harmed("xfs", gone.clone());
         both.faults.push(result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
         let said = told(vec![harmed("xfs", gone)], 200);
-        let wanted = "could not be mounted any more after bit-flips-metadata (in 2 of 5 rounds): it needs repair.";
-        assert!(said.starts_with(&format!("xfs returned nothing wrong, but {wanted}")), "{said}");
+        let wanted = "could no longer be mounted after bit-flips-metadata (in 2 of 5 rounds): it needs repair.";
+        assert!(said.starts_with(&format!("xfs returned no wrong data, but {wanted}")), "{said}");
         let said = told(vec![both], 200);
-        assert!(said.starts_with("xfs did NOT say") && said.contains(&format!("xfs {wanted}")), "{said}");
+        assert!(said.starts_with("xfs did NOT report") && said.contains(&format!("xfs {wanted}")), "{said}");
     }
 }

@@ -42,9 +42,9 @@ impl Answer for PowerCuts {
 
 /// Everything, for people.
 pub fn findings(all: &PowerCuts) -> Findings {
-    let refused = |one: &Refused| format!("{} could not be cut: {}", one.contender, one.why);
+    let refused = |one: &Refused| format!("No power cut could be simulated on {}: {}", one.contender, one.why);
     Findings {
-        title: "What is kept when the power goes".into(),
+        title: "What survives a power cut".into(),
         answers: answers(&all.contenders)
             .into_iter()
             .chain(relies(all))
@@ -96,7 +96,7 @@ fn kept_all(kept: &[&Survived]) -> Option<String> {
         let all = one.promises.iter().filter(|known| known.strength == Strength::Promised).count();
         tested(one, Strength::Promised).count() == all
     };
-    let put = if kept.iter().all(|one| is_whole(one)) { "" } else { " and put to the test" };
+    let put = if kept.iter().all(|one| is_whole(one)) { "" } else { " and tested" };
     let states = states(kept.iter().copied())?;
     let each = if kept.len() > 1 { " each" } else { "" };
     let who: Vec<String> = kept.iter().map(|one| one.shown()).collect();
@@ -130,7 +130,7 @@ fn beyond_promises(one: &Survived) -> String {
     let broken = (!broken.is_empty()).then(|| format!("broke {}", broken.join("; ")));
     let both: Vec<String> = broken.into_iter().chain(kept).collect();
     match both.is_empty() {
-        true => format!("{}: none of {} power cuts put a guarantee to the test.", one.shown(), one.states),
+        true => format!("{}: none of {} power cuts tested a guarantee.", one.shown(), one.states),
         false => format!("Of what is not promised, {} {}.", one.shown(), both.join("; it ")),
     }
 }
@@ -141,7 +141,7 @@ fn left_behind(one: &Survived) -> Option<String> {
     let damage = (damaged.count > 0)
         .then(|| format!("its own check found damage after {} of {} cuts", damaged.count, damaged.of));
     let foreign = (one.foreign_bytes > 0)
-        .then(|| format!("up to {} bytes of old or other files' content showed in a file", one.foreign_bytes));
+        .then(|| format!("up to {} bytes of old or other files' content appeared in a file", one.foreign_bytes));
     let parts: Vec<String> = damage.into_iter().chain(foreign).collect();
     (!parts.is_empty()).then(|| format!("{}: {}.", one.shown(), parts.join("; ")))
 }
@@ -152,13 +152,11 @@ fn of_program(one: &Survived) -> Option<String> {
     let (lost, of) = (program.lost.count, program.lost.of);
     let example = program.example.as_ref().map_or(String::new(), |example| format!(", as \"{}\"", example.found));
     Some(match program.given {
-        Given::Broken => format!(
-            "On {} `{}` LOST what it had acknowledged in {lost} of {of} cuts{example}.",
-            one.shown(),
-            program.command
-        ),
+        Given::Broken => {
+            format!("On {}, `{}` LOST acknowledged data in {lost} of {of} cuts{example}.", one.shown(), program.command)
+        }
         _ => format!(
-            "On {} `{}` kept all of what it had acknowledged in {of} cuts ({} lines): at most {} of such cuts lose something.",
+            "On {}, `{}` kept all acknowledged data in {of} cuts ({} lines): at most {} of such cuts lose something.",
             one.shown(),
             program.command,
             program.acknowledged,
@@ -174,8 +172,8 @@ fn relies(all: &PowerCuts) -> Option<String> {
     let program = all.contenders.iter().find_map(|one| one.program.as_ref())?;
     let it = if looked.count == 1 { "it" } else { "them" };
     Some(format!(
-        "`{}` relies on more than POSIX promises: that fsync of a file makes its new name safe, too. POSIX lets {} be gone after a cut, and \
-         without {it} the check fails (\"{found}\"). Call fsync on the folder, too, after each file that is made, linked or renamed in it.",
+        "`{}` relies on more than POSIX promises: it assumes that fsync of a file also makes its new name safe. By POSIX, {} may be gone after a cut, and \
+         without {it} the check fails (\"{found}\"). Also call fsync on the folder after creating, linking or renaming a file in it.",
         program.command,
         names(looked)
     ))
@@ -185,10 +183,10 @@ fn relies(all: &PowerCuts) -> Option<String> {
 fn beside(looked: &BeyondPosix) -> Option<String> {
     match (&looked.unseen, &looked.found) {
         (Some(why), _) => {
-            Some(format!("Whether the program relies on more than POSIX promises could not be looked at: {why}."))
+            Some(format!("Whether the program relies on more than POSIX promises could not be checked: {why}."))
         }
         (None, None) if looked.count > 0 => Some(format!(
-            "POSIX lets {} be gone when the program has ended, and the check passes without.",
+            "By POSIX, {} may be gone after a cut at the end of the program; the check passes even then.",
             names(looked)
         )),
         _ => None,
@@ -212,7 +210,7 @@ fn broken(one: &Survived) -> String {
     let promises: Vec<String> = one.broken(Strength::Promised).map(in_one).collect();
     let mut text = format!("{} did NOT keep what was promised", one.shown());
     if one.lying {
-        text.push_str(", on a disk that lies about its flushes");
+        text.push_str(", on a disk that ignores flushes");
     }
     text.push_str(&format!(": {}", promises.join("; ")));
     let (refused, lost) = (&one.mounts.refused, &one.mounts.kernel_lost);
@@ -228,7 +226,7 @@ fn broken(one: &Survived) -> String {
     if lost.count > 0 {
         let (first, why) = (first(&text), why(&one.mounts.kernel_loss));
         text.push_str(&format!(
-            "{first}{} of {} states ended the kernel that mounted them ({why})",
+            "{first}{} of {} states crashed or hung the kernel that mounted them ({why})",
             lost.count, one.states
         ));
     }
@@ -244,7 +242,7 @@ fn in_one(promise: &PromiseResult) -> String {
 fn losses(one: &Survived) -> Option<String> {
     let Figures { median, worst } = one.lost_seconds;
     Some(format!(
-        "{}: of unsynced work a cut takes the last {}, at worst {}.",
+        "{}: a cut loses the last {} of unsynced work, {} at worst.",
         one.shown(),
         seconds(median?),
         seconds(worst?)
@@ -344,24 +342,21 @@ fn after(all: &[Survived]) -> Vec<Row> {
     let mut rows = vec![
         row("lost, median", "of unsynced work that had returned", &|one| figure(one.lost_seconds.median, seconds)),
         row("lost, at worst", "the same, at worst", &|one| figure(one.lost_seconds.worst, seconds)),
-        row("foreign bytes", "old or other files' content in a file, the most of any state", &foreign),
+        row("foreign bytes", "old or other files' content in a file, at most in any state", &foreign),
         row("not mounted", "states that could not be mounted", &refused),
         row("damage found", "by the filesystem's own check", &|one| {
             counted(one.mounts.damaged, one.mounts.damage.clone())
         }),
-        row("mount, median", "how long mounting took", &|one| figure(one.mounts.seconds.median, short)),
+        row("mount, median", "time to mount", &|one| figure(one.mounts.seconds.median, short)),
         row("mount, at worst", "the same, at worst", &|one| figure(one.mounts.seconds.worst, short)),
     ];
     if all.iter().any(|one| one.mounts.refused_torn.count > 0) {
         let torn = |one: &Survived| counted(one.mounts.refused_torn, None);
         let place = rows.iter().position(|row| row.name == "not mounted").map_or(rows.len(), |place| place + 1);
-        rows.insert(
-            place,
-            row("of torn blocks", "the same of states in which a block of 4 KiB was written in part", &torn),
-        );
+        rows.insert(place, row("of torn blocks", "of these, states with a partly written 4 KiB block", &torn));
     }
     if all.iter().any(|one| one.guest) {
-        rows.push(row("kernel lost", "states at which the kernel of the virtual machine ended, or hung", &ended));
+        rows.push(row("kernel lost", "states that crashed or hung the virtual machine's kernel", &ended));
     }
     rows
 }
@@ -396,20 +391,20 @@ fn legend(all: &[Survived]) -> Vec<String> {
     let count = |of: fn(&Survived) -> u32| all.iter().map(|one| u64::from(of(one))).sum::<u64>();
     let mut said = vec![
         format!(
-            "broken: in that share of the cuts that put it to the test. {states} states each on Linux {}, of which {} % such as a disk leaves that keeps the order of writes; seed {}.",
+            "broken: in this share of the cuts that tested it. {states} states each on Linux {}, {} % of them as a disk leaves them that keeps the order of writes; seed {}.",
             served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
             count(|one| one.in_order) * 100 / count(|one| one.states).max(1),
             first.seed
         ),
-        "12 %+folder: broken in 12 % of the states in the worst variant of a guarantee, in which the folder was synced after its own steps (file: the file, other: another file). Its variants are the rows below.".into(),
-        "lost: seconds of unsynced work whose calls had returned. Each promise in a sentence: docs/power-cut.md".into(),
+        "12 %+folder: the worst variant of a guarantee was broken in 12 % of the states. In this variant, the folder was synced after the steps of the guarantee (file: the file, other: another file). The rows below show the variants.".into(),
+        "lost: seconds of unsynced work whose calls had returned. The promises are described in docs/power-cut.md".into(),
     ];
     if first.lying {
-        said.push("The disk lied about its flushes: what is broken here is the disk's fault.".into());
+        said.push("The disk ignored flushes: guarantees broken here are the disk's fault.".into());
     }
     if first.torn {
         said.push(
-            "In every state one write was torn within a block of 4 KiB, as only disks with smaller sectors leave it."
+            "In every state one write was torn within a 4 KiB block, which happens only on disks with smaller sectors."
                 .into(),
         );
     }

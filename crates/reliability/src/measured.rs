@@ -111,7 +111,7 @@ impl Measured {
                 let percent = share * 100.0;
                 let percent = if percent < 1.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
                 let first = format!("in {} power cuts broke {}", self.states, judge::list(&names));
-                format!("{first} ({worst} in {percent} % of those that put it to the test)")
+                format!("{first} ({worst} in {percent} % of those that tested it)")
             }
         };
         if self.unmountable > 0 {
@@ -119,7 +119,7 @@ impl Measured {
             words.push_str(&format!(", {} states could not be mounted{torn}", self.unmountable));
         }
         if let (Some(median), Some(worst)) = (self.lost_median_seconds, self.lost_worst_seconds) {
-            words.push_str(&format!("; of unsynced work the last {median:.0} s were lost, at worst {worst:.0} s"));
+            words.push_str(&format!("; the last {median:.0} s of unsynced work were lost, {worst:.0} s at worst"));
         }
         let place = if self.here { "here" } else { "by Bakeoff's makers" };
         format!("{words} ({}, Linux {}, {place}, {})", self.contender, self.kernel, self.date)
@@ -251,7 +251,7 @@ mod tests {
         let mut one = row("ext4", false, 1000);
         assert_eq!(
             one.words(),
-            "kept all that is promised in 1000 power cuts; of unsynced work the last 20 s were lost, at worst 36 s \
+            "kept all that is promised in 1000 power cuts; the last 20 s of unsynced work were lost, 36 s at worst \
              (ext4, Linux 6.18, by Bakeoff's makers, 2026-11-23)"
         );
         one.unmountable = 3;

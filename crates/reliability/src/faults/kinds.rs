@@ -83,7 +83,7 @@ pub const FAULTS: [KnownFault; 10] = [
     },
     KnownFault {
         name: "bit-flips-metadata",
-        title: "one bit is flipped in each of 8 blocks of the filesystem's own",
+        title: "one bit is flipped in each of 8 metadata blocks",
         act: Act::Flip(Blocks::Metadata),
     },
     KnownFault {
@@ -93,7 +93,7 @@ pub const FAULTS: [KnownFault; 10] = [
     },
     KnownFault {
         name: "read-errors-metadata",
-        title: "8 blocks of the filesystem's own cannot be read",
+        title: "8 metadata blocks cannot be read",
         act: Act::Unreadable(Blocks::Metadata),
     },
     KnownFault {

@@ -77,7 +77,7 @@ impl Program {
         }
         running.end(end).map_err(doing(words))?;
         if lines.is_empty() {
-            let none = io::Error::other("it acknowledged nothing: print a line when something is safe");
+            let none = io::Error::other("it acknowledged nothing: it must print a line once data is safe");
             return Err(doing("reading the program's output")(none));
         }
         Ok(lines)

@@ -170,7 +170,7 @@ impl Chosen {
         let names = |one: &Tested| [one.about().name.to_string(), one.name()];
         if let Some(unknown) = only.iter().find(|name| !TESTED.iter().any(|one| names(one).contains(name))) {
             let known: Vec<&str> = PROMISES.iter().map(|promise| promise.about().name).collect();
-            return Err(format!("no guarantee is called '{unknown}'; there are {}", judge::list(&known)));
+            return Err(format!("unknown guarantee '{unknown}'; known: {}", judge::list(&known)));
         }
         let is_chosen = |one: &Tested| {
             let is_wanted = one.later.is_none_or(|with| later.contains(&with));
@@ -184,7 +184,7 @@ impl Chosen {
 /// What is found of a promise below a root, at places where it was carried out so far.
 pub(crate) fn look(name: &str, root: &Path, places: &[KeptPlace]) -> Finding {
     let Some(promise) = TESTED.iter().find(|one| one.name() == name) else {
-        return Finding::broken(format!("there is no promise {name} in this version"));
+        return Finding::broken(format!("this version has no guarantee {name}"));
     };
     let look = |kept: &KeptPlace| {
         let place = Place { folder: root.join(&kept.folder), file: kept.file };
@@ -205,7 +205,7 @@ fn lay_out(place: &Place, name: &str, file: u32, sectors: u32) -> io::Result<()>
 /// A file that must be there, with so many sectors of these versions and nothing else.
 fn whole(path: &Path, file: u32, sectors: u32, versions: RangeInclusive<u32>) -> io::Result<Finding> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let Some(found) = stamps::read(path)? else { return Ok(Finding::broken(format!("{name} is not there"))) };
+    let Some(found) = stamps::read(path)? else { return Ok(Finding::broken(format!("{name} is missing"))) };
     let sized = Finding::unless(found.len() == sectors as usize, || {
         format!("{name} has {} sectors of 512 bytes instead of {sectors}", found.len())
     });
@@ -226,7 +226,7 @@ fn content(name: &str, file: u32, found: &[Sector], first: u32, versions: RangeI
             }
             Sector::Zeros => Finding::broken(format!("sector {index} of {name} holds zeros")),
             Sector::Ours(_) | Sector::Garbage => Finding {
-                broken: Some(format!("sector {index} of {name} holds what was never written there")),
+                broken: Some(format!("sector {index} of {name} contains data that was never written there")),
                 foreign: stamps::SECTOR as u64,
             },
         };
@@ -238,7 +238,7 @@ fn content(name: &str, file: u32, found: &[Sector], first: u32, versions: RangeI
 /// The version of a file that is whole, as many sectors as it should have; what is amiss where it is not.
 fn one_version(path: &Path, file: u32, sectors: u32) -> io::Result<Result<u32, Finding>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let Some(found) = stamps::read(path)? else { return Ok(Err(Finding::broken(format!("{name} is not there")))) };
+    let Some(found) = stamps::read(path)? else { return Ok(Err(Finding::broken(format!("{name} is missing")))) };
     if found.is_empty() {
         return Ok(Err(Finding::broken(format!("{name} is empty"))));
     }
@@ -326,7 +326,7 @@ mod tests {
         let with_folder = names(&["replace-unsynced"], &[Later::Folder]).expect("known");
         assert_eq!(with_folder, ["replace-unsynced", "replace-unsynced+folder"]);
         assert_eq!(names(&["fsync+other"], &[]).expect("known"), ["fsync+other"]);
-        assert!(names(&["fsink"], &[]).expect_err("unknown").contains("no guarantee is called 'fsink'"));
+        assert!(names(&["fsink"], &[]).expect_err("unknown").contains("unknown guarantee 'fsink'"));
     }
 
     /// The file of a removed name cannot be synced later; everything else has all variants.

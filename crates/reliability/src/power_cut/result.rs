@@ -157,7 +157,7 @@ pub struct Mounts {
 
 /// How many of so many states that could not be mounted had a torn block, to be put behind that; empty for none.
 pub fn torn_in_words(count: u32, torn: u32) -> String {
-    let written = "with a block of 4 KiB written in part, as disks with smaller sectors leave it";
+    let written = "with a partly written 4 KiB block, as on disks with smaller sectors";
     match torn {
         0 => String::new(),
         1 if count == 1 => format!(", {written}"),

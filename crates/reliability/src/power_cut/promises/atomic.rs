@@ -17,8 +17,8 @@ pub(super) struct Block {
 impl Promise for Block {
     fn about(&self) -> About {
         let (name, title) = match self.sectors {
-            8 => ("atomic-4096", "a block of 4096 bytes that is written over is the old or the new one"),
-            _ => ("atomic-16384", "a block of 16,384 bytes that is written over is the old or the new one"),
+            8 => ("atomic-4096", "an overwritten block of 4096 bytes is entirely old or entirely new"),
+            _ => ("atomic-16384", "an overwritten block of 16,384 bytes is entirely old or entirely new"),
         };
         About::hoped(name, title, 2 * ROUNDS)
     }
@@ -33,7 +33,7 @@ impl Promise for Block {
         stamps::write(&place.path(FILE), place.file, round + 1, from..from + self.sectors, 0).map(drop)
     }
     fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
-        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is missing")) };
         let of = |sector: &Sector| match sector {
             Sector::Ours(stamp) if stamp.file == place.file => Some(stamp.version),
             _ => None,
@@ -41,7 +41,7 @@ impl Promise for Block {
         let is_mixed = |block: &[Sector]| block.iter().any(|one| of(one).is_none() || of(one) != of(&block[0]));
         let mixed = found.chunks(self.sectors as usize).position(is_mixed);
         Ok(mixed.map_or_else(Finding::default, |block| {
-            Finding::broken(format!("block {block} is old in part and new in part"))
+            Finding::broken(format!("block {block} is partly old and partly new"))
         }))
     }
     fn round(&self) -> u32 {

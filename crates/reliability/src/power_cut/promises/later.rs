@@ -150,7 +150,7 @@ mod tests {
             }
             std::fs::remove_dir(place.path("0")).expect("removed");
             let found = tested.look(&place, tested.steps()).expect("looked at");
-            assert_eq!(found.broken.as_deref(), Some("1 is there, and 0 is not"), "{}", tested.name());
+            assert_eq!(found.broken.as_deref(), Some("1 exists, and 0 does not"), "{}", tested.name());
         }
     }
 }

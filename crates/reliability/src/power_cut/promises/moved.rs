@@ -38,7 +38,7 @@ impl Promise for OverSynced {
     fn about(&self) -> About {
         About::promised(
             "rename-over-synced",
-            "a synced file over which a file of another folder is renamed is the old or the new one, though only a third file is synced",
+            "a synced file replaced by a rename from another folder is the old or the new one, even if only a third file is synced",
             3,
         )
     }
@@ -70,11 +70,7 @@ pub(super) struct MovedFolder;
 
 impl Promise for MovedFolder {
     fn about(&self) -> About {
-        About::promised(
-            "moved-folder",
-            "a folder that is moved is in its old or its new place with its files, and never in both or none",
-            3,
-        )
+        About::promised("moved-folder", "a moved folder is, with its files, in either its old or its new place", 3)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         two_folders(place)?;
@@ -108,7 +104,7 @@ impl Promise for NewFolder {
     fn about(&self) -> About {
         About::promised(
             "new-folder",
-            "a new folder and its file are there after fsync of the file, the folder and the folder above",
+            "a new folder and its file exist after fsync of the file, the folder and its parent",
             5,
         )
     }
@@ -136,7 +132,7 @@ impl Promise for RenamedFolder {
     fn about(&self) -> About {
         About::hoped(
             "renamed-folder-alone",
-            "a folder that was renamed has its new name after fsync of a new file in it and of itself",
+            "a renamed folder has its new name after fsync of a new file in it and of the folder",
             4,
         )
     }
@@ -177,8 +173,10 @@ const LINKS: [&str; 2] = ["a/link", "b/link"];
 impl Promise for LinkAlone {
     fn about(&self) -> About {
         match self.names {
-            1 => About::hoped("link-alone", "a hard link in another folder is there after fsync of the file alone", 2),
-            _ => About::hoped("every-name", "all names of a file, in several folders, are there after fsync of it", 3),
+            1 => About::hoped("link-alone", "a hard link in another folder exists after fsync of the file alone", 2),
+            _ => {
+                About::hoped("every-name", "all names of a file, in several folders, exist after fsync of the file", 3)
+            }
         }
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
@@ -212,7 +210,7 @@ impl Promise for LinkAfterSync {
     fn about(&self) -> About {
         About::promised(
             "link-after-fsync",
-            "a new file that was synced and then got a second name has both after fsync of the folder",
+            "a new file that was synced and then linked has both names after fsync of the folder",
             4,
         )
     }
@@ -258,12 +256,12 @@ impl Promise for Beyond {
         match self.zeroed {
             true => About::promised(
                 "length-after-zeroing",
-                "a file of which a range behind its end was zeroed, with its length kept, has that length and its data",
+                "a file keeps its length and data if a range beyond its end is zeroed without changing the length",
                 2,
             ),
             false => About::hoped(
                 "blocks-beyond-end",
-                "blocks that were allocated behind a file's end are allocated after fsync, and its length is the same",
+                "blocks allocated beyond a file's end stay allocated after fsync, and its length is unchanged",
                 2,
             ),
         }
@@ -287,7 +285,7 @@ impl Promise for Beyond {
         }
         let allocated = std::fs::metadata(place.path("data"))?.blocks() * 512;
         Ok(Finding::unless(allocated >= BEYOND, || {
-            format!("data has {allocated} bytes allocated, {BEYOND} at least were")
+            format!("data has {allocated} bytes allocated instead of at least {BEYOND}")
         }))
     }
     fn file(&self, _: u32) -> Option<String> {
@@ -321,7 +319,7 @@ mod tests {
     #[test]
     fn each_of_the_nine_is_broken_by_the_state_that_crashmonkey_found() {
         let gone = |path: &'static str| move |place: &Place| fs::remove_file(place.path(path));
-        assert_eq!(after("rename-over-synced", gone("a/file")).as_deref(), Some("file is not there"));
+        assert_eq!(after("rename-over-synced", gone("a/file")).as_deref(), Some("file is missing"));
         let both = |place: &Place| fs::create_dir(place.path("a/moved"));
         assert!(after("moved-folder", both).is_some_and(|found| found.contains("old and in its new place")));
         let neither = |place: &Place| fs::rename(place.path("b/moved"), place.path("lost"));

@@ -20,8 +20,10 @@ pub(super) struct NewFile {
 impl Promise for NewFile {
     fn about(&self) -> About {
         match self.folder {
-            true => About::promised("new-file", "a new file is there, whole, after fsync of it and of its folder", 3),
-            false => About::hoped("new-file-alone", "a new file is there, whole, after fsync of it alone", 2),
+            true => {
+                About::promised("new-file", "a new file exists and is complete after fsync of it and its folder", 3)
+            }
+            false => About::hoped("new-file-alone", "a new file exists and is complete after fsync of it alone", 2),
         }
     }
     fn step(&self, place: &Place, step: u32) -> io::Result<()> {
@@ -49,7 +51,7 @@ impl Promise for Rename {
     fn about(&self) -> About {
         About::promised(
             "rename",
-            "a file that was renamed has one of its names at any time, and the new one after fsync of its folder",
+            "a renamed file always has exactly one of its names, and the new one after fsync of its folder",
             2,
         )
     }
@@ -64,7 +66,7 @@ impl Promise for Rename {
         let named = match (old, new) {
             (false, false) => Finding::broken("it has neither its old name nor its new one"),
             (true, true) => Finding::broken("it has both its old name and its new one"),
-            (true, false) if done == 2 => Finding::broken("it has its old name after fsync of its folder"),
+            (true, false) if done == 2 => Finding::broken("it still has its old name after fsync of its folder"),
             _ => Finding::default(),
         };
         if !old && !new {
@@ -84,7 +86,7 @@ impl Promise for Unlink {
     fn about(&self) -> About {
         About::promised(
             "unlink",
-            "a file that was removed is gone after fsync of its folder, and whole as long as it is not",
+            "a removed file is gone after fsync of its folder, and complete as long as it still exists",
             2,
         )
     }
@@ -96,7 +98,7 @@ impl Promise for Unlink {
     }
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
         match (is_there(place, "old")?, done) {
-            (true, 2) => Ok(Finding::broken("it is there after fsync of its folder")),
+            (true, 2) => Ok(Finding::broken("it still exists after fsync of its folder")),
             (true, _) => whole(&place.path("old"), place.file, SECTORS, 0..=0),
             (false, _) => Ok(Finding::default()),
         }
@@ -111,7 +113,7 @@ pub(super) struct Link;
 
 impl Promise for Link {
     fn about(&self) -> About {
-        About::promised("link", "a hard link is there after fsync of its folder, and the first name at any time", 2)
+        About::promised("link", "a hard link exists after fsync of its folder, and the first name always exists", 2)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "first", place.file, SECTORS)

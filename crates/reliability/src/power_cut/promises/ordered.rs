@@ -23,11 +23,7 @@ fn versions(place: &Place, name: &str, file: u32) -> io::Result<Vec<u32>> {
 
 impl Promise for TwoFiles {
     fn about(&self) -> About {
-        About::hoped(
-            "two-writes",
-            "of two writes without a sync, the second is not there without the first",
-            2 * ROUNDS,
-        )
+        About::hoped("two-writes", "of two unsynced writes, the second does not survive without the first", 2 * ROUNDS)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, "first", place.file, SECTORS)?;
@@ -60,7 +56,7 @@ impl Promise for Names {
     fn about(&self) -> About {
         About::hoped(
             "names-in-order",
-            "of names made one after the other without a sync, no later one is there without the earlier",
+            "of names created in sequence without a sync, none survives without the earlier ones",
             FOLDERS,
         )
     }
@@ -74,7 +70,7 @@ impl Promise for Names {
         let first = there.iter().position(|known| !known).unwrap_or(there.len());
         let later = there[first..].iter().position(|known| *known).map(|more| first + more);
         Ok(later
-            .map_or_else(Finding::default, |later| Finding::broken(format!("{later} is there, and {first} is not"))))
+            .map_or_else(Finding::default, |later| Finding::broken(format!("{later} exists, and {first} does not"))))
     }
     fn round(&self) -> u32 {
         2

@@ -25,12 +25,12 @@ impl Promise for Replace {
         match self.synced {
             true => About::promised(
                 "replace",
-                "a file that is replaced by rename, with fsync, is the old or the new one, whole, at any time",
+                "a file replaced with fsync and rename is always the complete old or the complete new one",
                 steps,
             ),
             false => About::hoped(
                 "replace-unsynced",
-                "a file that is replaced by rename without fsync is the old or the new one, and never empty",
+                "a file replaced by rename without fsync is the old or the new one, never empty",
                 steps,
             ),
         }

@@ -36,10 +36,10 @@ impl Overwrite {
 impl Promise for Overwrite {
     fn about(&self) -> About {
         let (name, title) = match self.by {
-            By::Fsync => ("fsync", "data written over is there after fsync"),
-            By::Fdatasync => ("fdatasync", "data written over is there after fdatasync"),
-            By::Dsync => ("o-dsync", "data written with O_DSYNC is there"),
-            By::Msync => ("msync", "data written through a map is there after msync"),
+            By::Fsync => ("fsync", "overwritten blocks have the new data after fsync"),
+            By::Fdatasync => ("fdatasync", "overwritten blocks have the new data after fdatasync"),
+            By::Dsync => ("o-dsync", "data written with O_DSYNC survives"),
+            By::Msync => ("msync", "data written through a mapping survives after msync"),
         };
         About::promised(name, title, ROUNDS * self.steps_of_round())
     }
@@ -102,7 +102,7 @@ pub(super) struct Append;
 
 impl Promise for Append {
     fn about(&self) -> About {
-        About::promised("append", "data appended is there after fdatasync, and the file's length with it", 2 * ROUNDS)
+        About::promised("append", "appended data and the file's new length survive after fdatasync", 2 * ROUNDS)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, FIRST)
@@ -116,10 +116,10 @@ impl Promise for Append {
         stamps::write(&path, place.file, 0, from..from + ADDED, 0).map(drop)
     }
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
-        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is missing")) };
         let safe = (FIRST + done / 2 * ADDED) as usize;
         let long = Finding::unless(found.len() >= safe, || {
-            format!("data has {} sectors instead of {safe} at least", found.len())
+            format!("data has {} sectors instead of at least {safe}", found.len())
         });
         Ok(long.and(content(FILE, place.file, &found[..safe.min(found.len())], 0, 0..=0)))
     }
@@ -138,7 +138,7 @@ impl Promise for Grown {
     fn about(&self) -> About {
         About::hoped(
             "append-unsynced",
-            "as far as a file grew without a sync, it holds what was appended: no zeros, nothing else",
+            "the part by which a file grew without a sync holds the appended data: no zeros, nothing else",
             8,
         )
     }
@@ -150,7 +150,7 @@ impl Promise for Grown {
         stamps::write(&place.path(FILE), place.file, 0, from..from + ADDED, 0).map(drop)
     }
     fn look(&self, place: &Place, _: u32) -> io::Result<Finding> {
-        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is missing")) };
         Ok(content(FILE, place.file, &found, 0, 0..=0))
     }
     fn round(&self) -> u32 {
@@ -169,7 +169,7 @@ const LEFT: u32 = 20;
 
 impl Promise for Truncate {
     fn about(&self) -> About {
-        About::promised("truncate", "a file that was truncated has its new length after fsync", 2)
+        About::promised("truncate", "a truncated file has its new length after fsync", 2)
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
         lay_out(place, FILE, place.file, SECTORS)
@@ -179,7 +179,7 @@ impl Promise for Truncate {
         if step == 0 { file.set_len(u64::from(LEFT) * SECTOR as u64) } else { file.sync_all() }
     }
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
-        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is not there")) };
+        let Some(found) = stamps::read(&place.path(FILE))? else { return Ok(Finding::broken("data is missing")) };
         let is_cut = found.len() == LEFT as usize;
         let sized = Finding::unless(is_cut || (done < 2 && found.len() == SECTORS as usize), || {
             format!("data has {} sectors instead of {LEFT}", found.len())
