@@ -35,7 +35,7 @@ fn images_in_memory_are_asked_for_by_name_and_leave_nothing() {
     assert!(planned.out.contains("in memory: /dev/shm"), "{}", planned.out);
     let run = place.bakeoff(&format!("run {RUN} --plain --no-report")).well();
     let one_line = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains("In memory: what they cost the CPU, on no disk."), "{}", run.out);
+    assert!(one_line.contains("In memory: figures show CPU cost, without a disk."), "{}", run.out);
     let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
     assert_eq!(shown["run"]["in_memory"], true);
     assert_eq!(shown["failures"].as_array().map(Vec::len), Some(0), "{}", shown["failures"]);

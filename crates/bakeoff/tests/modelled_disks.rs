@@ -58,7 +58,7 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     for said in [
         "hdd-7200 is modelled",
         "ssd-sata is served by Bakeoff itself: the round trip of a 4 KiB read takes",
-        "(hdd-7200, ssd-sata): no figure is one of a real disk",
+        "(hdd-7200, ssd-sata): figures are not those of a real disk",
         "The modelled disk ",
     ] {
         assert!(full.contains(said), "{said}: {full}");

@@ -77,7 +77,7 @@ fn data_that_is_stored_as_next_to_nothing_is_found() {
     let place = place();
     let said = place.bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
     let first = unfolded(&said.well().out);
-    assert!(first.contains("in part from a cache"), "the first screen says so: {first}");
+    assert!(first.contains("partly from a cache"), "the first screen says so: {first}");
     let said = unfolded(&place.bakeoff("show --full").well().out);
     assert!(said.contains("% from a cache") && said.contains("data stored smaller"), "{said}");
 }

@@ -50,7 +50,7 @@ fn the_list_of_runs_is_searched_and_leads_to_each() {
     let found = server.page(&format!("?q={one}+made"));
     assert!(found.contains(&one) && !found.contains(&two), "{found}");
     let none = words(&server.page("?q=nowhere%20%3Cscript%3E"));
-    assert!(none.contains("No run has all of these words.") && none.contains("“nowhere <script>”"), "{none}");
+    assert!(none.contains("No run matches all of these words.") && none.contains("“nowhere <script>”"), "{none}");
     let run = server.page(&format!("run?id={one}"));
     assert!(run.contains("id=\"overview\"") && run.contains("All runs"), "the report's own page");
     assert!(run.contains(&format!("why?run={one}&amp;cell=small-files%2Fcreate")), "figures lead to their samples");

@@ -86,7 +86,7 @@ fn note_durability(table: &Table, assessed: &mut Assessed) {
 fn note_work(assessed: &mut Assessed) {
     for doubt in &assessed.doubts {
         let text = match doubt.kind {
-            work::DoubtKind::UnequalWork => "less work than others did",
+            work::DoubtKind::UnequalWork => "did less work than others",
             work::DoubtKind::NotStored => "most of the data never reached the device",
             work::DoubtKind::NotFetched => "most of the data never came from the device",
         };
@@ -144,11 +144,11 @@ fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
     let resemblance = assessed.fit.scatter.resemblance;
     if resemblance > 0.0 {
         let text = format!(
-            "something stays with a contender from round to round (its samples resemble the ones before by {resemblance:.1}): intervals are widened for it"
+            "results of a contender carry over from round to round (autocorrelation {resemblance:.1}): intervals are widened to allow for it"
         );
         found.push(notes::note(NoteKind::Resemblance, text));
     } else if assessed.fit.scatter.common {
-        let text = "all steps of a contender in one round were fast or slow together: whether that lasts from round to round, a run in one go can't show; `bakeoff resume` at another time does";
+        let text = "within a round, all steps of a contender were fast or slow together; only rounds at another time (`bakeoff resume`) can show whether this persists";
         found.push(notes::note(NoteKind::Resemblance, text));
     }
     for contender in table.contenders.iter().filter(|contender| contender.failed.is_some()) {

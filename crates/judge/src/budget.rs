@@ -71,11 +71,11 @@ fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
     );
     match (half_width(total), smallest_shown(total)) {
         (Some(half), Some(shown)) => format!(
-            "{head}. At 5 % scatter between trials that gives figures to ±{:.0} % and shows differences from {:.0} % on.",
+            "{head}. With 5 % scatter between trials, figures are precise to ±{:.0} %, and differences of {:.0} % or more are shown.",
             half * 100.0,
             shown * 100.0
         ),
-        _ => format!("{head}: too few for any interval; three rounds are the least."),
+        _ => format!("{head}: too few for an interval; at least three rounds are needed."),
     }
 }
 

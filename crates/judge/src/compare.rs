@@ -102,7 +102,7 @@ pub struct FailOn {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "cannot understand --fail-on \"{given}\": write worse:5% or likely:5% (a share from 0 % to 1000 %), and \
-     ,inconclusive behind it where not being able to tell is to fail"
+     append ,inconclusive to fail also if the result is inconclusive"
 )]
 pub struct FailOnError {
     /// What was given.

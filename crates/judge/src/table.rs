@@ -256,7 +256,7 @@ pub enum TableError {
         name: String,
     },
     /// A twin repeats a contender that is not there.
-    #[error("cannot judge \"{twin}\", the twin of \"{of}\": no contender has that name")]
+    #[error("cannot judge \"{twin}\", the control of \"{of}\": no contender has that name")]
     NoTwin {
         /// The twin.
         twin: String,

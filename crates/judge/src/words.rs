@@ -132,7 +132,7 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -
         })
         .collect();
     if !parts.is_empty() {
-        let text = format!("What age does to {doing}: {}.", parts.join("; "));
+        let text = format!("Effect of age on {doing}: {}.", parts.join("; "));
         said.push(Sentence { text, operation, cells: of_ages.iter().flat_map(|r| cells_of(table, r)).collect() });
     }
     said
@@ -165,7 +165,7 @@ fn standings<'t>(
     let disturbed: Vec<&str> =
         ranking.members().filter(|&who| is_disturbed(table, ranking.operation, who)).map(name).collect();
     if !disturbed.is_empty() {
-        parts.push(format!("disturbed trials are among those of {}", list(&disturbed)));
+        parts.push(format!("some trials of {} were disturbed", list(&disturbed)));
     }
     parts.join(separator)
 }
@@ -185,7 +185,7 @@ fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
     let settled = of(Relation::Worse).chain(of(Relation::LikelyWorse)).count();
     match (as_good.len(), behind.len()) {
         (1, 0) if ranking.won => format!("{best} is best"),
-        (1, 0) if of(Relation::TooFew).count() > 0 => format!("{best} is ahead of those measured often enough"),
+        (1, 0) if of(Relation::TooFew).count() > 0 => format!("{best} is ahead of those with enough samples"),
         (1, 0) => format!("{best} is likely best"),
         (_, 0) => format!("{} are as good as each other", list(&as_good)),
         _ if settled == 0 && as_good.len() == 1 => {
@@ -300,7 +300,7 @@ fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usiz
             let mut cells: Vec<usize> = first.iter().flat_map(|ranking| cells_of(table, ranking)).collect();
             cells.sort_unstable();
             cells.dedup();
-            let text = format!("Not equals in safety: {} goes without {}.", best.name, parts.join(", and without "));
+            let text = format!("Not equally safe: {} lacks {}.", best.name, parts.join(", and lacks "));
             said.push(Sentence { text, operation: None, cells });
         }
     }

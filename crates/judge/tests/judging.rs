@@ -199,7 +199,7 @@ fn a_best_that_gives_up_safety_is_not_named_without_saying_so() {
     let given_up = |figure: usize| judged.figures[figure].notes.iter().any(|note| note.text == "gives up flushes");
     assert!(given_up(0) && !given_up(1));
     let said = bake.said();
-    assert!(said.contains("Not equals in safety: ext4-nobarrier goes without flushes, which ext4 has."), "{said}");
+    assert!(said.contains("Not equally safe: ext4-nobarrier lacks flushes, which ext4 has."), "{said}");
 }
 
 #[test]

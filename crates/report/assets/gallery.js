@@ -143,7 +143,7 @@
     const [lines, own, contenders] = choose(fit);
     if (!own.length) {
       fill("choices");
-      return fill("pooled", make("p", { class: "quiet" }, data.entries.some(apart) && state.disk < 0 ? "No two contenders were held against each other in these runs on a real disk. Memory and modelled disks are pooled by themselves: choose one above." : "No two contenders were held against each other in these runs."));
+      return fill("pooled", make("p", { class: "quiet" }, data.entries.some(apart) && state.disk < 0 ? "No two contenders were compared in these runs on a real disk. Runs in memory and on modelled disks are pooled separately: choose one above." : "No two contenders were compared in these runs."));
     }
     const pick = (id, title, key, options) => make("label", null, title, make("select", { id, onchange: (event) => { state[key] = Number(event.target.value); ratios(); document.getElementById(id).focus(); } }, options));
     fill("choices", pick("line", "Work", "line", lines.map((at) => option(at, lineTitle(data.lines[at]), state.line))),
@@ -160,10 +160,10 @@
       make("td", { "data-head": "Rests on" }, opener(`${plural(one.runs, "run")}, ${plural(one.machines, "machine")}`, 6, () => restsOn(one.contender, kernels))));
     const heads = ["Contender", "Takes", "95 %", "Your machine", "", "Rests on"];
     const note = [`How many times as long as ${data.contenders[state.against]}: below 1 is faster. `,
-      "Dark bar: 95 % interval of a typical machine. Pale bar: where a further machine such as yours lies with 95 %. ",
-      state.disk < 0 && data.entries.some(apart) ? "Memory and modelled disks are pooled by themselves, where they are chosen above. " : "",
-      kernels !== state.kernel ? "Over all kernels, since these runs are too few. " : "", state.fs >= 0 ? "Over all runs, whatever other filesystems were in them. " : "",
-      data.cut ? "The page holds the ratios of the commonest lines only. " : ""];
+      "Dark bar: 95 % interval of a typical machine. Pale bar: 95 % range for a further machine such as yours. ",
+      state.disk < 0 && data.entries.some(apart) ? "Runs in memory and on modelled disks are pooled separately: choose them above. " : "",
+      kernels !== state.kernel ? "Over all kernels, because there are too few of these runs. " : "", state.fs >= 0 ? "Over all runs, whatever other filesystems were in them. " : "",
+      data.cut ? "The page contains only the ratios of the most common lines. " : ""];
     fill("pooled", make("p", { class: "quiet" }, note.join("")),
       make("table", { class: "cards" }, make("thead", null, make("tr", null, heads.map((head, at) => make("th", { class: at > 0 && at < 4 ? "n" : null }, head)))), make("tbody", null, rows.map(row))));
   };
@@ -239,7 +239,7 @@
       });
       return details;
     };
-    fill("sources", make("p", { class: "quiet" }, "What others have measured and said, in their year and on their machines: part of no ratio above."), data.sources.map(one));
+    fill("sources", make("p", { class: "quiet" }, "Results published by others, in other years and on other machines; no ratio above includes them."), data.sources.map(one));
   };
 
   const refusals = () => {

@@ -225,7 +225,7 @@
     const used = news.served_ms + news.told_ms;
     const share = used / 10 / Math.max(news.elapsed_s, 1);
     set('cost', 'This page has taken ' + used.toFixed(0) + ' ms of processor time in ' + clock(news.elapsed_s) + ' (' + share.toPrecision(2) + ' % of one core): ' +
-      news.served_ms.toFixed(0) + ' ms to serve it, ' + news.told_ms.toFixed(0) + ' ms to make news between measured phases.');
+      news.served_ms.toFixed(0) + ' ms to serve it, ' + news.told_ms.toFixed(0) + ' ms to prepare updates between measured phases.');
     times();
   }
 
@@ -255,6 +255,6 @@
   on('cost', onCost);
   on('ended', onEnded);
   source.addEventListener('error', () => {
-    if (!over) set('link', 'The run does not answer: it has ended, or the connection is lost. It is tried again; bakeoff serve shows what was measured.');
+    if (!over) set('link', 'The run does not respond: it has ended, or the connection is lost. The page keeps trying; bakeoff serve shows the results so far.');
   });
 }());

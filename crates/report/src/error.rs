@@ -26,7 +26,7 @@ pub enum ReportError {
         answer: String,
     },
     /// A chart could not be drawn.
-    #[error("drawing the chart {chart}: {answer}; the other forms can be made with --format")]
+    #[error("drawing the chart {chart}: {answer}; choose other formats with --format")]
     Drawing {
         /// Which chart.
         chart: String,

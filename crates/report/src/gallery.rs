@@ -223,7 +223,7 @@ fn head(gallery: &Gallery, entries: usize) -> Markup {
                 (plural(entries, "published run")) " of Bakeoff on " (plural(machines, "machine")) ", each judged again from its database when this page was made. \
                 Machines are never compared with each other: only ratios between contenders of one run are pooled."
             }
-            noscript { p class="refused" { "This page filters with a script; please allow scripts. The databases are in the folder ledgers next to it." } }
+            noscript { p class="refused" { "This page needs scripts for its filters; please allow them. The databases are in the folder ledgers next to it." } }
         }
     }
 }
@@ -246,7 +246,7 @@ fn main() -> Markup {
         footer {
             p { "Add a run: " code { "bakeoff publish --run RUN --out FOLDER" } " previews and writes an anonymous copy; "
                 code { "bakeoff gallery FOLDER --out SITE" } " makes this page. "
-                "A ledger is read by " code { "bakeoff import FILE" } "." }
+                "To read a ledger: " code { "bakeoff import FILE" } "." }
         }
     }
 }

@@ -259,7 +259,7 @@ fn troubles(view: &View) -> Markup {
         (NoteKind::TwoModes, "Two modes"),
         (NoteKind::Cache, "Partly from a cache"),
         (NoteKind::NotWarm, "Not warm"),
-        (NoteKind::Work, "Other work than others"),
+        (NoteKind::Work, "Different work than others"),
     ];
     let cells =
         |place: usize| view.workloads.iter().flat_map(|workload| &workload.rows).map(move |row| &row.cells[place]);
@@ -274,7 +274,7 @@ fn troubles(view: &View) -> Markup {
     html! {
         @if !kinds.is_empty() {
             div.scroll { table.troubles {
-                caption { "Figures with a problem, of each contender" }
+                caption { "Figures with a problem, by contender" }
                 thead { tr {
                     th scope="col" { "Contender" }
                     @for (_, title) in &kinds { th.n scope="col" { (title) } }

@@ -27,7 +27,7 @@ pub enum News {
     Progress(Progress),
     /// Who is ahead.
     Standings(Standings),
-    /// Latency of the phase at work.
+    /// Latency of the current phase.
     Latency(Latency),
     /// What the disk does.
     Disk(Disk),
@@ -230,7 +230,7 @@ pub fn page(title: &str, id: &str) -> String {
                         h2 id="now-title" { "Now" }
                         p.what id="now" aria-live="polite" { "–" }
                         p.step id="step" { "–" }
-                        progress id="phase" value="0" max="1" aria-label="The phase at work" hidden {}
+                        progress id="phase" value="0" max="1" aria-label="Progress of the current phase" hidden {}
                     }
                     (disk_and_latency())
                     (standings())
@@ -240,11 +240,11 @@ pub fn page(title: &str, id: &str) -> String {
                     }
                     section aria-labelledby="log-title" {
                         h2 id="log-title" { "Log" }
-                        ol.log id="log" tabindex="0" aria-label="Log, the latest first" {}
+                        ol.log id="log" tabindex="0" aria-label="Log, newest first" {}
                     }
                 }
                 footer {
-                    p id="cost" { "What this page costs is not known yet." }
+                    p id="cost" { "The cost of this page is not known yet." }
                     p { "Run " span.mono { (id) } ", read only. " span id="link" role="status" { "Connecting." } }
                 }
             }
@@ -262,7 +262,7 @@ fn disk_and_latency() -> Markup {
                 svg.disk id="disk" viewBox="0 0 640 160" role="img" aria-label="Disk throughput: bytes read and written per second" hidden {}
             }
             section id="latency" hidden aria-labelledby="latency-title" {
-                h2 id="latency-title" { "Latency of the phase at work" }
+                h2 id="latency-title" { "Latency of the current phase" }
                 p.quiet.small id="latency-of" {}
                 div.heat id="heat" {}
             }

@@ -39,7 +39,7 @@ const ITEMS: [Unit; 3] = [
 ];
 /// Whatever the unit of a figure is that a program prints; it stands in the title of the row.
 const PRINTED: [Unit; 3] =
-    [Unit::new(1e6, "M", "millions"), Unit::new(1e3, "k", "thousands"), Unit::new(1.0, "", "as it is printed")];
+    [Unit::new(1e6, "M", "millions"), Unit::new(1e3, "k", "thousands"), Unit::new(1.0, "", "as printed")];
 const SECONDS: [Unit; 4] = [
     Unit::new(1.0, "s", "seconds"),
     Unit::new(1e-3, "ms", "milliseconds"),

@@ -102,7 +102,7 @@ fn ending(view: &View, style: Style) -> String {
         say(&format!("  {contender} failed in {workload}, round {}: {reason}", block + 1), "    ");
     }
     let noise = match view.noise_floor {
-        Some(noise) => format!("Noise floor by a hidden twin: {}. ", number::percent(noise)),
+        Some(noise) => format!("Noise floor, from a control: {}. ", number::percent(noise)),
         None => String::new(),
     };
     let effect = number::percent(view.smallest_effect);

@@ -284,7 +284,7 @@ fn many_clients_are_answered() {
     }
 }
 
-/// "ext4, Write: 4 clients do 2.64 times as much as 1, 66 % of linear." of the figures of the table.
+/// "ext4, Write: 4 clients do 2.64 times as much as 1, 66 % of linear scaling." of the figures of the table.
 fn scaling_agrees(view: &View, sentence: &str) {
     let (who, rest) = sentence.split_once(": ").expect("a colon");
     let (name, title) = who.rsplit_once(", ").expect("a contender and a line");
@@ -302,7 +302,7 @@ fn scaling_agrees(view: &View, sentence: &str) {
         "{sentence}"
     );
     let share: f64 = words[9].parse().expect("a share");
-    assert!((share - times * 25.0).abs() < 0.51 && sentence.ends_with("% of linear."), "{sentence}: {times}");
+    assert!((share - times * 25.0).abs() < 0.51 && sentence.ends_with("% of linear scaling."), "{sentence}: {times}");
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_modelled_disk_is_in_every_answer() {
                 on_modelled(&[("ext4", &[], 1.0)], device(), blocks, late),
             ] {
                 let (material, view) = agrees(&bench);
-                let remark = "On a modelled disk (hdd-7200): no figure is one of a real disk.";
+                let remark = "On a modelled disk (hdd-7200): figures are not those of a real disk.";
                 assert!(view.answer.confidence.contains(remark), "{}", view.answer.confidence);
                 lateness_agrees(&material, &view);
             }
@@ -377,7 +377,8 @@ fn lateness_agrees(material: &Material, view: &View) {
     let sentence = in_answer.or_else(|| view.warnings.iter().find(|one| one.starts_with("The modelled disk kept up")));
     assert_eq!(sentence.is_some(), !shares.is_empty(), "{:?}", view.warnings);
     let Some(sentence) = sentence else { return };
-    let stated = number_after(sentence, if late > 0 { "at most by " } else { "kept up: late by " }).expect("a share");
+    let stated =
+        number_after(sentence, if late > 0 { "at most by " } else { "kept up: it was late by " }).expect("a share");
     assert!((stated / 100.0 - most).abs() < 0.001, "{sentence}: {most}");
     assert!(late == 0 || sentence.contains(&format!("late in {late} of {} passes", shares.len())), "{sentence}");
 }

@@ -29,7 +29,7 @@ fn results_of_bonnie_are_judged_and_marked_as_somebody_elses() {
     let view = View::of(&material).expect("it is judged");
     let text = show(&view, Style::plain(80));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("this program measured none of them"), "{text}");
+    assert!(words.contains("Bakeoff did not measure them"), "{text}");
     let (_, _, cell) = view.find("bonnie", "block-write:as-found", "ext4").expect("the cell is there");
     let figure = cell.figure.expect("a figure");
     assert_eq!(figure.trials, 5);

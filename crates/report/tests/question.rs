@@ -76,7 +76,7 @@ fn a_contender_alone_is_answered_with_its_figures() {
     let view = view(&on_axes(&[(&[], 1.0)], small_files(), 3));
     let headline = &view.answer.headline;
     assert!(headline.starts_with("ext4 alone: All steps "), "{headline}");
-    assert!(headline.contains(" more figures. Name others to compare"), "{headline}");
+    assert!(headline.contains(" more figures. To compare, name others"), "{headline}");
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn what_else_it_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
     let btrfs =
         costs.lines().find(|line| line.starts_with("btrfs ") && line.contains("0.12")).expect("a line of btrfs");
     assert!(btrfs.contains(" 128 ") && btrfs.contains(" any "), "100 MiB and 28 MiB are not free: {btrfs}");
-    let options = text.split("Options as asked for, and as read back").nth(1).expect("there is such a section");
+    let options = text.split("Options as requested, and as read back").nth(1).expect("there is such a section");
     let said = options.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("mkfs -m rmapbt=0: rmapbt=0 (xfs_info)"), "{said}");
     assert!(said.contains("mkfs -l size=64m: not read back (xfs_info shows the log in blocks"), "{said}");
@@ -210,7 +210,7 @@ fn settings_of_one_workload_can_be_told_apart_in_the_table() {
 fn the_only_one_that_keeps_data_is_taken_and_the_faster_one_named() {
     let (_, view) = viewed(&support::one_that_keeps_data(4));
     let text = answer(&view, Style::plain(80));
-    assert!(text.starts_with("Take ext4: no other of these keeps data as safely.\n"), "{text}");
+    assert!(text.starts_with("Take ext4: no other contender keeps data as safely.\n"), "{text}");
     assert!(text.contains("Less safe but faster: ext2, up to 1."), "{text}");
 }
 

@@ -134,7 +134,7 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let margin = share(comparison.smallest_effect);
     let legend = format!(
         "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
-         Differences within {margin} are called the same."
+         Differences within {margin} count as the same."
     );
     said.push_str(&text::wrapped(&legend, width, "", ""));
     // A long name has a line of its own, so that columns stay where they are.

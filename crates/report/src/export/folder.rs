@@ -50,7 +50,7 @@ pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBu
     for (name, _) in files {
         let path = path.join(name);
         if !old.files.contains(name) && path.symlink_metadata().is_ok() {
-            let answer = "it is there already, and bakeoff did not write it".into();
+            let answer = "it exists already, and bakeoff did not write it".into();
             return Err(ReportError::Writing { path, answer });
         }
     }

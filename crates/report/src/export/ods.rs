@@ -301,7 +301,7 @@ fn verdict(view: &View, bold: &CellStyleRef, wrapped: &CellStyleRef) -> Sheet {
             say(&said.text, wrapped);
         }
     }
-    say("What it rests on", bold);
+    say("How reliable is this?", bold);
     for warning in &view.warnings {
         say(warning, wrapped);
     }

@@ -35,8 +35,8 @@ pub(super) fn scores(view: &View) -> Markup {
 
 /// What is said beside scores.
 const SCORE: &str = "Bandwidth: geometric mean of ior-easy and ior-hard, written and read. Metadata: of mdtest-easy, mdtest-hard and find. \
-    Score: the square root of their product. Sizes are given here, while IO500 writes for 300 s, so it compares runs of this kind and is no \
-    submission; the verdict rests on each figure with its interval, and not on this one.";
+    Score: the square root of their product. Sizes are fixed here, while IO500 writes for 300 s, so the score compares runs of this kind and is not \
+    a valid submission. Verdicts use each figure with its interval, not this score.";
 
 /// Whole time and time that all were at work.
 pub(super) fn clients(view: &View) -> Markup {
@@ -52,8 +52,8 @@ pub(super) fn clients(view: &View) -> Markup {
 }
 
 /// What is said beside the figures of clients.
-const LEGEND: &str = "Whole: from the first start until the last client was done, which the verdict counts, until all was safe. All at work: from the last \
-    start until the first was done. Latencies are those of all clients, added bucket by bucket.";
+const LEGEND: &str = "Whole: from the first start until the last client was done; the verdict counts until all data was safe. All at work: from the last \
+    start until the first client was done. Latencies of all clients are merged bucket by bucket.";
 
 fn one(view: &View, clients: &ClientsView) -> Markup {
     let name = &view.contenders[clients.contender].name;

@@ -39,8 +39,8 @@ pub(super) fn options(options: &[OptionFound]) -> Markup {
     html! {
         @if !options.is_empty() {
             div.scroll { table {
-                caption { "Options as asked for, and as read back" }
-                thead { tr { th scope="col" { "Asked for" } th scope="col" { "Found" } th scope="col" { "By" } } }
+                caption { "Options as requested, and as read back" }
+                thead { tr { th scope="col" { "Requested" } th scope="col" { "Found" } th scope="col" { "By" } } }
                 tbody { @for option in options {
                     tr {
                         th scope="row" { (option.asked) }

@@ -10,7 +10,7 @@ pub(super) fn features(view: &View) -> Markup {
     let probed = &view.run.features;
     let Some(first) = probed.first() else { return html! {} };
     let content = html! {
-        p.quiet { "Found out when the run began, on fresh images with each filesystem's own defaults; nothing here is looked up." }
+        p.quiet { "Tested when the run began, on fresh images with each filesystem's own defaults; nothing comes from documentation." }
         div.scroll tabindex="0" role="region" aria-label="What filesystems can do" { table {
             thead { tr { th scope="col" { "Question" } @for one in probed { th scope="col" { (one.heading()) } } } }
             tbody { @for question in &first.features { tr {
@@ -18,7 +18,7 @@ pub(super) fn features(view: &View) -> Markup {
                 @for one in probed { td { (one.answer(&question.key).map_or("?", |answer| answer.text.as_str())) } }
             } } }
         } }
-        details { summary { "What was tried, and what was answered" } @for one in probed { (how(one)) } }
+        details { summary { "Tests and their results" } @for one in probed { (how(one)) } }
     };
     super::folded("features", "What they can do", &content)
 }

@@ -72,9 +72,9 @@ pub(super) fn forest(view: &View) -> Markup {
         section.everything aria-labelledby="picture" {
             h2 id="picture" { @if view.counts_instructions() { "Times the instructions of the best" } @else { "Times slower than the best" } }
             p.quiet.small {
-                "Points are estimates, lines 95 % intervals; an arrow: beyond the scale. Green band: as good as the best (within "
+                "Points are estimates, lines 95 % intervals; an arrow means beyond the scale. Green band: as good as the best (within "
                 (number::percent(view.smallest_effect)) "). Filled: slower, or likely so; orange: by more than " (FAR) "x, proven. "
-                "Hollow: can't tell from the best yet. Blue: as good as the best, ringed where it alone is."
+                "Hollow: can't tell from the best yet. Blue: as good as the best, ringed if it is the only one."
             }
             @for (heading, rows) in super::parts(view) {
                 @let rows: Vec<_> = rows.into_iter().filter(|(_, row, _)| compared(row)).collect();

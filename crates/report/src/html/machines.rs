@@ -23,7 +23,7 @@ fn each(found: &MachinesView) -> Markup {
     html! {
         div.scroll { table {
             caption { "Each by itself" }
-            thead { tr { th scope="col" { "Machine" } th scope="col" { "What it is" } th scope="col" { "Shards" } th.n scope="col" { "Rounds" } th.n scope="col" { "Noise by the twin" } th.n scope="col" { "Ceiling, GB/s" } } }
+            thead { tr { th scope="col" { "Machine" } th scope="col" { "What it is" } th scope="col" { "Shards" } th.n scope="col" { "Rounds" } th.n scope="col" { "Noise of the control" } th.n scope="col" { "Ceiling, GB/s" } } }
             tbody { @for machine in &found.machines {
                 tr {
                     th scope="row" { (machine.name) }
@@ -41,7 +41,7 @@ fn each(found: &MachinesView) -> Markup {
 fn pooled(found: &MachinesView) -> Markup {
     html! {
         @if found.pooled.is_empty() {
-            p.small { "Too few rounds on each machine to compare contenders within it: three at least." }
+            p.small { "Too few rounds on each machine to compare contenders within it: at least three are needed." }
         } @else {
             div.scroll { table {
                 caption { "Times slower than the best, compared within machines and pooled over them (random effects)" }

@@ -16,7 +16,7 @@ pub(super) fn overview(view: &View, links: &Links) -> Markup {
     html! {
         section aria-labelledby="overview" {
             h2 id="overview" { "Overview" }
-            p.quiet { "How many times slower than the best of each line; green: as good as the best. Words only where it is proven." }
+            p.quiet { "How many times slower than the best of each line; green: as good as the best. Words only where the result is proven." }
             div.scroll tabindex="0" role="region" aria-labelledby="overview" {
                 table.overview {
                     thead { tr {

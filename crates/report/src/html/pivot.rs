@@ -14,8 +14,8 @@ pub(super) fn pivots(view: &View, charts: &ChartData) -> Markup {
     }
     let content = html! {
         p.quiet {
-            "What was varied, for contenders that differ in nothing else. Each of these tables is judged on its own, with one correction for "
-            "all that it says. The best of each was chosen among the same samples, which flatters it a little where several are close."
+            "What was varied, for contenders that differ in nothing else. Each of these tables is judged separately, with one correction for "
+            "all its comparisons. The best of each was chosen among the same samples, which flatters it a little where several are close."
         }
         @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }
     };
@@ -32,7 +32,7 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -
             }
             h3 id=(id) { "Which " (axis.name) }
             ul.said { @for text in &pivot.summary { li { (text) } } }
-            p.quiet.small { "How many times worse than the best of each line; marked are the best and those to which no difference was shown." }
+            p.quiet.small { "How many times worse than the best of each line; the best and those that show no difference from it are marked." }
             div.scroll tabindex="0" role="region" aria-labelledby=(id) { (within(view, axis, pivot)) }
             (sentences(&pivot.within))
             @if !pivot.across.is_empty() {

@@ -67,14 +67,14 @@ fn contenders(view: &View) -> Markup {
             @if let Some(measured) = &contender.measured { p.small { "Measured: " (measured) "." } }
             details {
                 summary { "Options" span.quiet { " of " (contender.name) } }
-                (pairs("As asked for", &contender.asked))
+                (pairs("As requested", &contender.asked))
                 (super::costs::options(&contender.options))
                 (pairs("As found after mounting", &contender.found))
                 (pairs("As found at the end", &contender.closing))
             }
         }
     };
-    super::folded("contenders", "Contenders, as asked for and as found", &content)
+    super::folded("contenders", "Contenders, as requested and as found", &content)
 }
 
 fn failures(view: &View) -> Markup {
@@ -97,8 +97,8 @@ fn machine(view: &View) -> Markup {
     let (first, others) = machine_parts(&view.run.machine);
     let content = html! {
         (pairs("", &first))
-        @if !others.is_empty() { details { summary { "Everything that is known of it" } (pairs("", &others)) } }
-        @if !view.run.ceiling.is_empty() { (pairs("What its memory and clock allow, without any filesystem", &view.run.ceiling)) }
+        @if !others.is_empty() { details { summary { "All known details" } (pairs("", &others)) } }
+        @if !view.run.ceiling.is_empty() { (pairs("Limits of its memory and clock, without a filesystem", &view.run.ceiling)) }
     };
     super::folded("machine", "The machine", &content)
 }
@@ -118,7 +118,7 @@ fn machine_parts(machine: &[(String, String)]) -> (Pairs, Pairs) {
 
 fn commands(material: &Material, view: &View) -> Markup {
     let content = html! {
-        p.quiet { "Each once for each contender, with how often it was run and its first output." }
+        p.quiet { "Each command once per contender, with the number of times it ran and its first output." }
         @for contender in &view.contenders {
             @let lists = distinct(material.trials.iter().filter(|trial| trial.contender as usize == contender.index));
             @if !lists.is_empty() {
@@ -138,7 +138,7 @@ fn told(command: &CommandRecord, times: usize) -> Markup {
     let status = match command.status {
         Some(0) => String::new(),
         Some(status) => format!(", exit status {status}"),
-        None => ", ended by a signal or never begun".into(),
+        None => ", killed by a signal or never started".into(),
     };
     html! {
         pre { b { (command.line) } @if !answer.trim().is_empty() { "\n" (answer.trim_end()) } }
@@ -157,7 +157,7 @@ fn distinct<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<(&'a Comma
 
 fn again(view: &View) -> Markup {
     let content = html! {
-        @if view.run.repeat.is_empty() { p.quiet { "The command line was not kept." } }
+        @if view.run.repeat.is_empty() { p.quiet { "The command line was not saved." } }
         @else {
             div.repeat { pre id="repeat" { (view.run.repeat) } button type="button" id="copy" { "Copy" } }
         }

@@ -68,7 +68,7 @@ fn figure(
                 .collect();
             @if !published.is_empty() {
                 details {
-                    summary { "Published" span.quiet { " elsewhere, of other machines and years" } }
+                    summary { "Published" span.quiet { " elsewhere, on other machines and in other years" } }
                     ul.plain { @for figure in published { li { (figure.text) span.quiet { " (" (figure.source) ")" } } } }
                 }
             }

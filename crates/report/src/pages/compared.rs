@@ -18,7 +18,7 @@ pub struct Compared {
     pub choices: Vec<CompareChoice>,
     /// What it comes to, in a sentence or two.
     pub meaning: String,
-    /// Differences up to this share are called the same.
+    /// Differences up to this share count as the same.
     pub margin: f64,
     /// Operations by workload.
     pub sections: Vec<Section>,
@@ -79,11 +79,11 @@ pub fn compared(page: &Compared) -> String {
         (choose(page))
         p.quiet {
             "Medians. Times: how many times slower B is than A, below 1 it is faster, with the interval that decides. Differences within "
-            (crate::number::percent(page.margin)) " are called the same."
+            (crate::number::percent(page.margin)) " count as the same."
         }
         @for section in &page.sections { (table(section)) }
         @if !page.unmatched.is_empty() {
-            details { summary { "Not compared: only one of the two has it" } ul { @for what in &page.unmatched { li { (what) } } } }
+            details { summary { "Not compared: present in only one of the two" } ul { @for what in &page.unmatched { li { (what) } } } }
         }
     };
     super::framed("Compared", &[("./".into(), "All runs".into())], &heading, &main)
@@ -106,7 +106,7 @@ fn choose(page: &Compared) -> Markup {
         form.choose method="get" action="compare" {
             (select("a", &page.a)) (select("b", &page.b))
             button type="submit" { "Compare" }
-            a href={ "compare?a=" (super::encoded(&page.b.value)) "&b=" (super::encoded(&page.a.value)) } { "The other way round" }
+            a href={ "compare?a=" (super::encoded(&page.b.value)) "&b=" (super::encoded(&page.a.value)) } { "Swap A and B" }
         }
     }
 }

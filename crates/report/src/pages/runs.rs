@@ -50,7 +50,7 @@ pub fn runs(runs: &Runs) -> String {
             @if !runs.search.is_empty() { a href="./" { "All runs" } }
         }
         @if runs.lines.is_empty() {
-            p.quiet { @if runs.search.is_empty() { "The ledger holds no run yet; " span.mono { "bakeoff run" } " makes one." } @else { "No run has all of these words." } }
+            p.quiet { @if runs.search.is_empty() { "The ledger holds no run yet; " span.mono { "bakeoff run" } " makes one." } @else { "No run matches all of these words." } }
         } @else {
             (list(runs))
         }

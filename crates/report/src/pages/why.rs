@@ -86,7 +86,7 @@ fn table(why: &Why) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Samples" {
             table {
-                caption { "Trials as they were carried out; a filled point counts, a hollow one was set aside, a crossed one was disturbed." }
+                caption { "Trials in the order in which they ran; a filled point counts, a hollow one was set aside, a crossed one was disturbed." }
                 thead { tr { @for (at, heading) in why.headings.iter().enumerate() { th.n[at < 6] scope="col" { (heading) } } } }
                 tbody {
                     @for sample in &why.samples {

@@ -79,7 +79,7 @@ pub(super) fn short(view: &View, style: Style) -> String {
         return scalings(view, style) + &scores(view, style);
     };
     let said = format!(
-        "{} on {} began within {} ms of each other at most; each one's figures: bakeoff show {} --full",
+        "{} on {} began within {} ms of each other; figures of each: bakeoff show {} --full",
         plural(many.clients, "client"),
         plural(many.machines, "machine"),
         number::plain(most(|clients| clients.skew_seconds) * 1e3),
@@ -93,7 +93,7 @@ pub(super) fn scores(view: &View, style: Style) -> String {
     let told = |score: &ScoreView| {
         let clients = score.clients.as_deref().map_or_else(String::new, |clients| format!(" with {clients} clients"));
         let said = format!(
-            "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); it is used for no verdict.",
+            "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); no verdict uses it.",
             view.contenders[score.contender].name,
             number::plain(score.score),
             number::plain(score.bandwidth),

@@ -67,7 +67,7 @@ pub(super) fn options(view: &View, style: Style) -> String {
     if asked.is_empty() {
         return String::new();
     }
-    let mut text = style.heading("Options as asked for, and as read back");
+    let mut text = style.heading("Options as requested, and as read back");
     for contender in asked.iter().take(MOST_LISTED) {
         let told: Vec<String> = contender.options.iter().map(in_words).collect();
         text.push_str(&style.say(&contender.name, "  "));

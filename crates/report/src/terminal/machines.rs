@@ -15,7 +15,7 @@ pub(super) fn machines(view: &View, style: Style) -> String {
     text.extend(found.machines.iter().map(|machine| style.say(&one(machine), "    ")));
     text.extend(found.unlike.iter().map(|unlike| style.say(unlike, "  ")));
     if found.pooled.is_empty() {
-        let why = "Too few rounds on each machine to compare contenders within it: three at least.";
+        let why = "Too few rounds on each machine to compare contenders within it: at least three are needed.";
         return text + &style.say(why, "  ");
     }
     text.push_str(&style.heading("Times slower than the best, over all machines"));
@@ -31,7 +31,7 @@ pub(super) fn machines(view: &View, style: Style) -> String {
     if found.pooled.len() > MOST {
         text.push_str(&format!("  and {} more; the report has all\n", found.pooled.len() - MOST));
     }
-    let legend = "95 % intervals of a typical machine; \"next\": where a further machine's ratio lies with 95 % (from three machines on).";
+    let legend = "95 % intervals of a typical machine; \"next\": 95 % range of a further machine's ratio (needs three machines).";
     text + &style.aside(legend)
 }
 

@@ -26,7 +26,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
     let (axis, pivot) = view.pivot(asked).ok_or_else(|| {
         let known: Vec<&str> = view.pivots.iter().map(|pivot| view.axes[pivot.axis].name.as_str()).collect();
         let why = match known.is_empty() {
-            true => "no two contenders of the run differ in a single option or scheduler alone".to_owned(),
+            true => "no two contenders of the run differ only in one option or the scheduler".to_owned(),
             false => format!("the run has the axes {}", known.join(", ")),
         };
         ReportError::NoSuch { part: "axis", asked: safe::terminal(asked), why }

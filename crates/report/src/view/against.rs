@@ -73,7 +73,7 @@ impl View {
         let is_taken = |place: &usize| taken.as_deref() == Some(&self.contenders[*place].name);
         // The one to take, or who else is least far behind where it is furthest behind.
         let Some(at) = against.others.iter().position(is_taken).or_else(|| least_behind(self, against)) else {
-            self.answer.headline = format!("{} is alone: there is nothing to switch to.", against.name);
+            self.answer.headline = format!("{} is the only contender: there is nothing to switch to.", against.name);
             return;
         };
         let (old, new) = (against.name.clone(), self.contenders[against.others[at]].name.clone());
@@ -152,7 +152,7 @@ impl Switch {
         let (stay, switch) = (Some(old.to_owned()), Some(new.to_owned()));
         match (self.better.is_empty(), self.worse.is_empty(), loss) {
             (true, true, _) if self.same + self.open == 0 => {
-                (format!("{old} and {new} have no line that can be compared."), None)
+                (format!("{old} and {new} have no comparable line."), None)
             }
             (true, true, _) if self.open > 0 => {
                 (format!("So far stay with {old}: {new} is not shown to be faster{rest}."), stay)

@@ -161,16 +161,16 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
     let (safe, able) = (!group.less_safe.is_empty(), group.is_for_the_able());
     if group.is_alone() {
         return match (safe, able) {
-            (true, true) => "no other of these can do all of it and keeps data as safely".into(),
-            (_, true) => "no other of these can do all of it".into(),
-            _ => "no other of these keeps data as safely".into(),
+            (true, true) => "no other contender can do all the work and keeps data as safely".into(),
+            (_, true) => "no other contender can do all the work".into(),
+            _ => "no other contender keeps data as safely".into(),
         };
     }
     let among = match (safe, able) {
         (false, false) => "",
         (true, false) => " of those that keep data as safely",
-        (false, true) => " of those that can do all of it",
-        (true, true) => " of those that can do all of it and keep data as safely",
+        (false, true) => " of those that can do all the work",
+        (true, true) => " of those that can do all the work and keep data as safely",
     };
     match choice.shortfall.at_most {
         close if close < 1.0 + table.margin() => {
@@ -247,7 +247,7 @@ impl Said<'_> {
     fn behind_doubts(&self, doubts: &[String], answer: &str) -> String {
         let mut parts: Vec<String> = doubts.iter().take(DOUBTS).cloned().collect();
         if doubts.len() > DOUBTS {
-            parts.push(format!("More such doubts are below: {}.", doubts.len() - DOUBTS));
+            parts.push(format!("{} more such doubts are listed below.", doubts.len() - DOUBTS));
         }
         let withheld = self.view.judgement.doubts.iter().any(judge::WorkDoubt::withholds);
         let apart = if withheld && !answer.is_empty() { "Apart from that: " } else { "" };
@@ -277,14 +277,14 @@ impl Said<'_> {
                 return format!("So far {name}: {bound}. {} may be better.", self.rivals(choice));
             }
             return match group.order.as_slice() {
-                [only] => format!("{} was measured alone; no figure of it counts.", self.name(*only)),
+                [only] => format!("Only {} was measured, and none of its figures counts.", self.name(*only)),
                 _ => match group.leading {
                     Some((leading, ratio)) => format!(
-                        "So far {}: {}; fewer than three samples in some lines allow no bound.",
+                        "So far {}: {}; no bound yet, because some lines have fewer than three samples.",
                         self.name(leading),
                         behind(&self.view.table, ratio, "")
                     ),
-                    None => "No answer yet: no contender was measured in everything.".into(),
+                    None => "No answer yet: no contender was measured in all the work.".into(),
                 },
             };
         };
@@ -328,8 +328,8 @@ impl Said<'_> {
             let names = self.names(&those.iter().map(|one| one.contender).collect::<Vec<_>>());
             let such = operations.first().map(|&operation| self.doing(operation)).unwrap_or_default();
             let lack = match operations.len() {
-                1 => format!("{names} cannot do one line: {such}"),
-                many => format!("{names} cannot do {many} of {lines} lines, such as {such}"),
+                1 => format!("{names} cannot do one step: {such}"),
+                many => format!("{names} cannot do {many} of {lines} steps, such as {such}"),
             };
             let ahead = those.iter().filter(|one| one.operation.is_some()).max_by(|a, b| a.ratio.total_cmp(&b.ratio));
             let ahead = ahead.and_then(|one| {
@@ -389,7 +389,7 @@ impl Said<'_> {
         let chosen = taken(group)?.shortfall.contender;
         let sums = group.by_class.iter().find(|choice| choice.class == Some(SafetyClass::Checksummed))?;
         let is_own = self.view.table.contenders[chosen].durability.class() == SafetyClass::Checksummed;
-        (!is_own).then(|| format!("With checksums of data: {}.", self.name(sums.shortfall.contender)))
+        (!is_own).then(|| format!("With data checksums: {}.", self.name(sums.shortfall.contender)))
     }
 
     fn other_group(&self, group: &GroupAnswer) -> Option<String> {
@@ -425,7 +425,7 @@ impl Said<'_> {
         let fall = choice.shortfall;
         let name = self.name(fall.contender);
         let text = match () {
-            () if answer.alone => format!("take {name}: no other of these can do all of it"),
+            () if answer.alone => format!("take {name}: no other contender can do all the work"),
             () if fall.at_most < 1.0 + self.view.smallest_effect => format!("take {name}, as good as the best"),
             () if is_vague(choice) => return Verdict { text: "can't tell yet".into(), take: None },
             () => format!("take {name}, at most {}x behind the best", number::times(fall.at_most)),
@@ -480,7 +480,7 @@ impl Said<'_> {
         if open.open == 0 {
             return None;
         }
-        let head = format!("{} of {} comparisons are open", open.open, open.comparisons);
+        let head = format!("{} of {} comparisons are undecided", open.open, open.comparisons);
         let resume = |samples: u32| match self.view.run.origin {
             None => format!(": {} --samples {samples}", self.view.run.resume),
             Some(_) => String::new(),
@@ -489,13 +489,13 @@ impl Said<'_> {
             return Some(format!("{head}; at least three samples of each are needed{}", resume(3)));
         }
         let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {
-            return Some(format!("{head}; settling all of them would take more than {MANY_BLOCKS} rounds."));
+            return Some(format!("{head}; deciding all of them would take more than {MANY_BLOCKS} rounds."));
         };
         let time = open.seconds.map(|seconds| format!(", {}", about(seconds))).unwrap_or_default();
         let samples = self.view.counts.blocks + blocks;
         let way = resume(samples);
         Some(format!(
-            "{head}; about {} would settle them ({}{time}){way}",
+            "{head}; about {} would decide them ({}{time}){way}",
             plural(blocks as usize, "more round"),
             plural(trials as usize, "trial")
         ))
@@ -514,8 +514,8 @@ fn about(seconds: f64) -> String {
 /// What a crash can cost.
 pub(super) fn loss(class: SafetyClass) -> &'static str {
     match class {
-        SafetyClass::NoFlushes => "may lose what was synced, and be damaged, by a crash",
-        SafetyClass::Unordered => "may lose recent contents of files after a crash",
+        SafetyClass::NoFlushes => "may lose synced data and be damaged in a crash",
+        SafetyClass::Unordered => "may lose recent file contents in a crash",
         SafetyClass::Unknown | SafetyClass::Ordered | SafetyClass::Checksummed => "keeps data as safely",
     }
 }
@@ -541,7 +541,7 @@ fn confidence(found: &Confidence, view: &View) -> String {
         parts.push(format!("scatter {}", number::percent(noise)));
     }
     if cached > 0 {
-        parts.push(format!("{} in part from a cache", plural(cached, "figure")));
+        parts.push(format!("{} partly from a cache", plural(cached, "figure")));
     }
     format!("Confidence {grade}: {}.", parts.join(", "))
 }

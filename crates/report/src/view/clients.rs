@@ -77,7 +77,7 @@ impl ClientsView {
     pub fn told(&self) -> String {
         let millis = |seconds: f64| format!("{} ms", number::plain(seconds * 1e3));
         format!(
-            "{} on {} began within {} of each other at most (clocks known to {}); the first was sent {} bytes for a pass.",
+            "{} on {} began within {} of each other (clock error at most {}); the first client received {} bytes per pass.",
             plural(self.clients, "client"),
             plural(self.machines, "machine"),
             millis(self.skew_seconds),

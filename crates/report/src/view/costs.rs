@@ -217,9 +217,9 @@ pub const HEADINGS: [(&str, &str); 9] = [
 ];
 
 /// What is said below them.
-pub const LEGEND: &str = "Medians. empty: space that is not free once the filesystem is made; space: bytes taken for each byte \
-    in files, when most were there; inodes: those that it offers (any: made as needed); CPU: of the whole system for each \
-    operation; written: bytes that the device took for each byte that the workload wrote, from mounting until unmounted.";
+pub const LEGEND: &str = "Medians. empty: space used by the empty filesystem; space: bytes used per byte in files, when \
+    most files existed; inodes: inodes offered (any: created as needed); CPU: of the whole system, per \
+    operation; written: bytes written to the device per byte written by the workload, from mount to unmount.";
 
 #[cfg(test)]
 mod tests {

@@ -10,11 +10,11 @@ use std::collections::{BTreeSet, HashSet};
 
 /// From so many random reads of 4 KiB a second, one after the other, and the kind of disk that does it.
 const KINDS: [(f64, &str); 5] = [
-    (0.0, "what a hard disk does"),
-    (500.0, "more than a hard disk and less than an SSD does: as memory cards, USB sticks and volumes in a network"),
-    (4_000.0, "what an SSD on SATA or a fast volume in a network does"),
-    (14_000.0, "what an NVMe disk does"),
-    (100_000.0, "more than a disk does: a cache or memory answers"),
+    (0.0, "typical of a hard disk"),
+    (500.0, "between a hard disk and an SSD, typical of memory cards, USB sticks and network volumes"),
+    (4_000.0, "typical of a SATA SSD or a fast network volume"),
+    (14_000.0, "typical of an NVMe disk"),
+    (100_000.0, "more than a disk can do: a cache or memory answers"),
 ];
 /// Bytes a second in order below which any disk of today is slow.
 const SLOW: f64 = 60e6;
@@ -47,10 +47,11 @@ pub(super) fn headline(view: &View) -> Option<String> {
     };
     let is_hard_disk = random.is_some_and(|row| row.median < KINDS[1].0);
     let odd = in_order.and_then(|row| match row.median {
-        slow if slow < SLOW => Some("Reading in order is slow for any disk of today.".to_owned()),
-        fast if is_hard_disk && fast > NO_HARD_DISK => {
-            Some("In order it reads faster than a hard disk: several disks, or a cache that reads ahead.".to_owned())
-        }
+        slow if slow < SLOW => Some("Sequential reads are slow for any current disk.".to_owned()),
+        fast if is_hard_disk && fast > NO_HARD_DISK => Some(
+            "Sequential reads are faster than those of a hard disk: there are several disks, or a cache reads ahead."
+                .to_owned(),
+        ),
         _ => None,
     });
     let unsteady = view.device.iter().filter(|row| row.range.1 > STEADY * row.range.0).map(|row| {
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn kinds_of_disks_are_known_by_the_data_sheets_of_the_described_ones() {
         let named = |reads, word: &str| kind(reads).is_some_and(|kind| kind.contains(word));
-        assert!(named(73.0, "a hard disk does") && named(176.0, "a hard disk does"));
+        assert!(named(73.0, "typical of a hard disk") && named(176.0, "typical of a hard disk"));
         assert!(named(10_000.0, "SATA") && named(19_000.0, "NVMe") && named(500_000.0, "memory"));
     }
 }

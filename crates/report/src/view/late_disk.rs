@@ -29,11 +29,11 @@ pub(super) fn of(material: &Material, counting: &HashSet<usize>) -> Option<LateD
     let label = material.contenders.iter().find(|record| record.index == contender).map(|record| record.label.as_str());
     let worst = worst(label.unwrap_or_default(), &phase.name, &most);
     Some(match late {
-        0 => LateDisk::OnTime(format!("The modelled disk kept up: late {worst} at most.")),
+        0 => LateDisk::OnTime(format!("The modelled disk kept up: it was late {worst} at most.")),
         _ => {
             let why = if too_fast { " It is too fast to be modelled on this machine." } else { "" };
             LateDisk::Late(format!(
-                "The modelled disk was late in {late} of {all} passes, at most {worst}: those figures are partly this machine's.{why}"
+                "The modelled disk was late in {late} of {all} passes, at most {worst}: those figures are partly those of this machine.{why}"
             ))
         }
     })

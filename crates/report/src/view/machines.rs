@@ -159,7 +159,7 @@ fn machine(name: &str, group: &Group, judged: Option<&Judged>) -> MachineView {
     blocks.dedup();
     MachineView {
         name: name.into(),
-        about: group.parts[0].machine.as_ref().map(Machine::about).unwrap_or_else(|| "nothing is known of it".into()),
+        about: group.parts[0].machine.as_ref().map(Machine::about).unwrap_or_else(|| "details unknown".into()),
         shards: group.parts.iter().map(|part| part.index + 1).collect(),
         blocks: blocks.len(),
         noise_floor: judged.and_then(|judged| judged.noise),
@@ -204,17 +204,13 @@ fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
         by(|one| one.ceiling).filter(|((low, _), (high, _))| low * (1.0 + ALIKE) < *high)
     {
         said.push(format!(
-            "{slow} writes to memory at {:.0} % of the pace of {fast}: their ceilings are not alike.",
+            "{slow} writes to memory at {:.0} % of the pace of {fast}: their ceilings differ.",
             low / high * 100.0
         ));
     }
     let noisy = by(|one| one.noise_floor).filter(|((low, _), (high, _))| *high > QUIET && *high > NOISIER * low);
     if let Some(((low, quiet), (high, noisy))) = noisy {
-        said.push(format!(
-            "By its twin {noisy} scatters by {:.1} %, and {quiet} by {:.1} %.",
-            high * 100.0,
-            low * 100.0
-        ));
+        said.push(format!("Noise of the control: {:.1} % on {noisy}, {:.1} % on {quiet}.", high * 100.0, low * 100.0));
     }
     said
 }
@@ -303,10 +299,10 @@ pub(crate) fn span_words(span: judge::Span) -> String {
 impl MachinesView {
     /// How many there are and how figures of theirs are to be read: a sentence.
     pub fn sentence(&self) -> String {
-        let alike = if self.unlike.is_empty() { "nothing tells them apart" } else { "they are not alike" };
+        let alike = if self.unlike.is_empty() { "no difference between them is known" } else { "they differ" };
         format!(
-            "The rounds come from {}, and {alike}: contenders are compared within each, ratios are pooled over them, but figures \
-             and their range also hold what the machines differ by.",
+            "The rounds come from {}, and {alike}: contenders are compared within each machine, and ratios are pooled, but figures \
+             and their ranges include the differences between the machines.",
             plural(self.machines.len(), "machine")
         )
     }

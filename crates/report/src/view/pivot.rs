@@ -119,11 +119,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
             let worth = at_most(view, pivot).map_or_else(String::new, |times| {
                 format!(" Over all steps the choice is worth at most {}x.", crate::number::times(times))
             });
-            let still = if open == lines {
-                "none of them can tell yet".into()
-            } else {
-                format!("{open} of them can't tell yet")
-            };
+            let still = if open == lines { "all are undecided".into() } else { format!("{open} are undecided") };
             format!("{}: no difference is shown in {of}; {still}.{worth}", axis.name)
         }
     }

@@ -104,7 +104,7 @@ fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
         small if small < TRIFLE => {
             format!("{}: no difference above {}{over}; {leave}.", axis.name, number::percent(small.max(0.01)))
         }
-        _ => format!("{}: no difference is shown, at most {}x{over}; so far {leave}.", axis.name, number::times(most)),
+        _ => format!("{}: no difference shown (at most {}x{over}); so far, {leave}.", axis.name, number::times(most)),
     };
     Some(Asked { text, take: Some((keep, most)) })
 }
@@ -124,6 +124,6 @@ fn figures(view: &View, own: usize) -> Option<String> {
     let shown = all.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
     let name = &view.contenders[own].name;
     // What another program measured is not done again with others.
-    let hint = if view.run.origin.is_none() { " Name others to compare: --fs, --axis or --set." } else { "" };
+    let hint = if view.run.origin.is_none() { " To compare, name others with --fs, --axis or --set." } else { "" };
     (!all.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
 }

@@ -96,7 +96,7 @@ fn by_dates(material: &Material, ended: i64) -> Option<f64> {
 
 fn elsewhere(new: &NewRun) -> String {
     match &new.merged {
-        Some(merged) => format!("put together from {}", super::plural(merged.parts.len(), "shard")),
+        Some(merged) => format!("merged from {}", super::plural(merged.parts.len(), "shard")),
         None => "measured elsewhere, read from an exported file".into(),
     }
 }

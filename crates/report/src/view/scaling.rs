@@ -108,7 +108,7 @@ fn sentences(workloads: &[WorkloadView], scaling: &ScalingView, contenders: &[&s
         let times = number::ratio(times);
         let setting = &scaling.setting;
         Some(format!(
-            "{}, {}: {most} {setting} do {times} times as much as {least}, {share} of linear.",
+            "{}, {}: {most} {setting} do {times} times as much as {least}, {share} of linear scaling.",
             contenders[contender], row.title
         ))
     };

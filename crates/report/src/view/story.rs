@@ -19,24 +19,24 @@ pub(super) fn warnings(
 ) -> Vec<String> {
     let mut said = Vec::new();
     if let Origin::Foreign { program, file } = &run.new.origin {
-        said.push(format!("These are results of {program}, read from {file}; this program measured none of them."));
+        said.push(format!("These are results of {program}, read from {file}; Bakeoff did not measure them."));
     }
     said.extend(shards(&run.new));
     match run.status {
         RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
         RunStatus::Interrupted if run.new.origin != Origin::Measured => said.extend(run.ending.clone()),
         RunStatus::Interrupted => {
-            said.push(format!("The run was interrupted; `{}` goes on with it.", run.new.resume_command(&run.id)));
+            said.push(format!("The run was interrupted; `{}` continues it.", run.new.resume_command(&run.id)));
         }
         RunStatus::Finished => {}
     }
     if counts.done == 0 {
-        said.push("No trial has given a figure yet.".into());
+        said.push("No trial has produced a figure yet.".into());
     } else if counts.blocks < 3 {
         let blocks = if counts.blocks == 1 { "is only one round" } else { "are only two rounds" };
         let here = run.status == RunStatus::Finished && run.new.origin == Origin::Measured;
         let way = if here {
-            format!(" `{} --samples 3` adds to it.", run.new.resume_command(&run.id))
+            format!(" `{} --samples 3` adds rounds.", run.new.resume_command(&run.id))
         } else {
             String::new()
         };
@@ -64,7 +64,7 @@ fn shards(new: &NewRun) -> Option<String> {
     }
     let shard = new.plan.as_ref()?.shard?;
     Some(format!(
-        "This is shard {} of {}: a part of the plan's rounds; `bakeoff import` puts the shards' ledgers together.",
+        "This is shard {} of {}: a part of the plan's rounds; `bakeoff import` merges the shards' ledgers.",
         shard.index.saturating_add(1),
         shard.of
     ))
@@ -73,8 +73,8 @@ fn shards(new: &NewRun) -> Option<String> {
 fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
     let kinds = [
         (NoteKind::Unstable, "vary by more than 5 % from trial to trial; their range is shown"),
-        (NoteKind::Cache, "were served by a cache in part, although the start was to be cold"),
-        (NoteKind::NotWarm, "came from the device in part, although the start was to be warm"),
+        (NoteKind::Cache, "came partly from a cache, although the start should have been cold"),
+        (NoteKind::NotWarm, "came partly from the device, although the start should have been warm"),
         (NoteKind::Work, "cover less work than planned"),
         (NoteKind::Ceiling, "are near the ceiling of the data generator: the disk may be faster"),
         (NoteKind::Disturbed, "rest on disturbed trials that could not be repeated"),
@@ -143,7 +143,7 @@ pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
 /// Which contenders ran in guests, and what that means for their figures.
 pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
     let groups = [
-        (Backend::Emulation, "ran in an emulated machine (QEMU without KVM), so that times are mostly the emulation's"),
+        (Backend::Emulation, "ran in an emulated machine (QEMU without KVM); times are mostly those of the emulation"),
         (Backend::Kvm, "ran in a virtual machine (KVM)"),
     ];
     let measured = || contenders.iter().filter(|contender| contender.error.is_none());
@@ -158,13 +158,13 @@ pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
 
 /// Where figures come from that are none of a disk of this machine's own kernel: sentences, each after a blank.
 pub(super) fn place(view: &super::View) -> String {
-    let memory = view.run.in_memory.then(|| "In memory: what they cost the CPU, on no disk.".to_owned());
+    let memory = view.run.in_memory.then(|| "In memory: figures show CPU cost, without a disk.".to_owned());
     let modelled = match view.run.modelled.as_slice() {
         [] => None,
-        all => Some(format!("On a modelled disk ({}): no figure is one of a real disk.", all.join(", "))),
+        all => Some(format!("On a modelled disk ({}): figures are not those of a real disk.", all.join(", "))),
     };
     let guests = [
-        (Backend::Emulation, "in an emulated machine: times are mostly the emulation's."),
+        (Backend::Emulation, "in an emulated machine: times are mostly those of the emulation."),
         (Backend::Kvm, "in a virtual machine."),
     ];
     let measured = || view.contenders.iter().filter(|contender| contender.error.is_none());
