@@ -162,7 +162,7 @@ def kept(name, arrange):
                  "image": os.path.basename(image), "proof": {"program": program}}
         path = world.write("kept/state.json", json.dumps(state))
         arrange(world, path, image)
-        target = Target("steps", path, {"resume": REFUSED}, "only you and root|cannot be looked at")
+        target = Target("steps", path, {"resume": REFUSED}, "only you and root|cannot be inspected")
         target.steps = [Way("powercut --again", "resume",
                             lambda place: place.tool.ask("powercut", "--again", path, cwd=place.own), ["steps"])]
         return target

@@ -212,7 +212,7 @@ pub struct PlanArgs {
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// What a run takes beside this, so that its command line can be planned: names are checked, the rest has no effect
+    /// Further options of a run, so that its command line can be planned: names are checked, the rest has no effect
     #[command(flatten)]
     pub output: Output,
     #[arg(long, hide = true)]
@@ -472,7 +472,7 @@ pub struct ImportArgs {
     /// Files: fio JSON (json or json+), Bonnie++ CSV, dd output, files from `bakeoff export`, or other databases, whose shards of one plan (`run --shard`) become one run
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// What to make of the files
+    /// What the files become
     #[arg(long = "as", value_enum, default_value_t)]
     pub into: ImportInto,
     /// With --as workload: file to write [default: name of the job file with .toml]

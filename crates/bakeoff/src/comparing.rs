@@ -43,13 +43,18 @@ pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named,
         ),
         (None, None) => judge::compare(&a.table, &b.table),
         _ => {
-            let text =
-                format!("{} is a run and {} a contender, or the other way round; name two of a kind", a.name, b.name);
+            let text = format!(
+                "one of {} and {} is a run, the other a contender; name two runs or two contenders",
+                a.name, b.name
+            );
             return Err(Failure::usage(text));
         }
     };
     if comparison.rows.is_empty() {
-        return Err(Failure::new(format!("{} and {} have no operation of one contender in common", a.name, b.name)));
+        return Err(Failure::new(format!(
+            "{} and {} have no operation of the same contender in common",
+            a.name, b.name
+        )));
     }
     if let Some(row) = comparison.rows.iter().find(|row| a.disk_of(&row.a) != b.disk_of(&row.b)) {
         let on = |named: &Named, contender: &str| {
@@ -58,8 +63,8 @@ pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named,
             format!("{contender} of run {} was measured on {disk}", named.run)
         };
         return Err(Failure::new(format!(
-            "comparing {} with {}: {}, {}. A model answers for one disk alone, so that its figures are compared only with others on the \
-             same model: run both with the same --disk, or both on a real one",
+            "comparing {} with {}: {}, {}. Figures of a modelled disk are compared only with figures of the \
+             same model: run both with the same --disk, or both on a real disk",
             a.name,
             b.name,
             on(&a, &row.a),

@@ -35,7 +35,7 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
     );
     let mut said = text::wrapped(&head, width, "", "");
     if sections.is_empty() && left_out == 0 {
-        return Ok(format!("{said}\nThere are no published figures of the operations of this run.\n"));
+        return Ok(format!("{said}\nThere are no published figures for the operations of this run.\n"));
     }
     for (row, lines) in &sections {
         said.push_str(&format!("\n{} ({})\n", row.name, row.cache));

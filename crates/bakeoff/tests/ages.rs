@@ -136,7 +136,7 @@ fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
         )
         .well();
     let shown = place.bakeoff("show --full").well().out.replace('\n', " ");
-    assert!(shown.contains("found no space"), "{shown}");
+    assert!(shown.contains("failed for lack of space"), "{shown}");
     let trials = trials(&place);
     let of = |index: u32| trials.iter().find(|trial| trial.contender == index).expect("a trial");
     let history = |index: u32| &aged_state(of(index)).expect("it was aged").history;

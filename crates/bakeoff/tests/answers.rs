@@ -227,7 +227,7 @@ fn a_gate_counts_the_lines_of_the_table() {
             };
             assert!(screen.out.lines().any(|line| line == wanted), "{words}: {wanted}\n{}", screen.out);
             assert!(!likely || failed == all, "{words}: {failed} of {all}\n{}", screen.out);
-            let tells = format!("Can't tell whether worse by more than {percent}: {open}. More samples would.");
+            let tells = format!("Can't tell whether worse by more than {percent}: {open}. More samples are needed.");
             assert_eq!(
                 screen.out.contains(&tells),
                 gate.ends_with("inconclusive") && open > 0,

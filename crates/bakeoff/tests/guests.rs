@@ -171,7 +171,7 @@ fn a_guest_that_hangs_is_noticed_by_its_silence() {
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(1));
     clean(&place);
-    assert!(exported(&place).contains("it sent nothing for 5 s and was ended"));
+    assert!(exported(&place).contains("it sent nothing for 5 s and was killed"));
 }
 
 #[test]

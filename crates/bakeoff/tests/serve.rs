@@ -100,7 +100,7 @@ fn two_sides_are_compared_as_in_the_terminal() {
     }
     assert_eq!(server.ask(&format!("compare?a={one}")).status, 404);
     let mixed = server.ask(&format!("compare?a={one}&b={two}:xfs"));
-    assert!(words(&mixed.body).contains("name two of a kind"), "{}", mixed.body);
+    assert!(words(&mixed.body).contains("name two runs or two contenders"), "{}", mixed.body);
 }
 
 #[test]

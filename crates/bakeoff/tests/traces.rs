@@ -23,7 +23,7 @@ fn a_program_is_recorded_and_done_again_on_filesystems() {
     assert!(said.contains("3 samples of each"), "{said}");
     let full = place.bakeoff("show --full").well().out;
     assert!(full.contains("mkdir d; for i in"), "the command's line is the title: {full}");
-    assert!(!full.contains("ended otherwise"), "{full}");
+    assert!(!full.contains("ended differently"), "{full}");
     let csv = place.bakeoff("show --csv").well().out;
     // A trial that others disturbed is repeated, and one of the two counts.
     let counts = |line: &&str| line.contains(",replay,replay,") && line.split(',').nth(6) == Some("true");

@@ -226,7 +226,7 @@ impl Inodes {
     pub fn stop(&mut self) -> Result<&Past, String> {
         let (number, recording) = self.recording.take().ok_or("nothing is recorded")?;
         if recording.is_over_full() {
-            return Err("the work exceeds a recording's limit of 4 GiB or four million events: use less".into());
+            return Err("the work exceeds a recording's limit of 4 GiB or four million events: use less work".into());
         }
         Ok(&self.past.insert((number, recording.end())).1)
     }

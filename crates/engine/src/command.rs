@@ -373,7 +373,7 @@ fn watch(
             looked = kernel_ns();
             if confine::held(hold).len() > PROCESSES {
                 end_all(hold, Duration::ZERO);
-                return Err(format!("`{line}` had more than {PROCESSES} processes at once and was ended"));
+                return Err(format!("`{line}` had more than {PROCESSES} processes at once and was killed"));
             }
         }
     }
@@ -432,7 +432,7 @@ fn failure(run: &CommandRun, errors: Option<String>) -> Option<String> {
     let how = match (run.status, run.signal) {
         (Some(0), _) => return None,
         (Some(status), _) => format!("ended with status {status}"),
-        (None, signal) => format!("was ended by signal {}", signal.unwrap_or(0)),
+        (None, signal) => format!("was killed by signal {}", signal.unwrap_or(0)),
     };
     let last = [&run.errors, &run.output].into_iter().find(|text| !text.trim().is_empty());
     let output = errors.or(last.map(|text| last_lines(text)));
@@ -453,6 +453,6 @@ fn last_lines(text: &str) -> String {
 fn remark(run: &CommandRun) -> Option<String> {
     (!run.left_behind.is_empty()).then(|| {
         let names = run.left_behind.join(", ");
-        format!("`{}` left running processes, which were ended: {names}", run.line)
+        format!("`{}` left running processes, which were terminated: {names}", run.line)
     })
 }

@@ -324,7 +324,7 @@ impl Pass<'_> {
         self.slice_ns.push(ended.saturating_sub(self.slice_began));
         Reply::Sliced { phase: self.phase, slices: self.slice_ns.len() as u32 }.send(output)?;
         if !go_on()? {
-            return Ok(Err("it was ended between two slices".into()));
+            return Ok(Err("it was stopped between two slices".into()));
         }
         self.slice_began = self.clock.now();
         self.apart += self.slice_began.saturating_sub(ended);
@@ -524,7 +524,7 @@ fn death(ending: Option<Ending>) -> Option<String> {
     match ending? {
         Ending::Exit(0) => None,
         Ending::Exit(70) => {
-            Some("a worker ended by a fault in the engine itself (its message is on standard error)".into())
+            Some("a worker crashed because of a bug in the engine (its message is on standard error)".into())
         }
         Ending::Exit(status) => Some(format!("a worker ended with status {status}")),
         Ending::Signal(libc::SIGBUS) => Some(

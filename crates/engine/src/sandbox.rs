@@ -66,7 +66,7 @@ impl Sandbox {
         let tree = if hold == Hold::Adoption { Err(Errno::PERM) } else { copied(path) };
         let (root, open) = match tree {
             Ok(tree) => (close(tree, root, path, private)?, None),
-            Err(error) => (opened_again(root, path)?, Some(format!("namespaces and mounts of its own: {error}"))),
+            Err(error) => (opened_again(root, path)?, Some(format!("creating its namespaces and mounts: {error}"))),
         };
         let own =
             if open.is_none() { own_folders(path, private).map(|(folder, _)| folder).collect() } else { Vec::new() };

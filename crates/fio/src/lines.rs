@@ -61,7 +61,7 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
         let mut problem = |why: &str| problems.push(format!("line {number}: {why}"));
         if whole.len() >= LINE_LIMIT {
             problem(&format!(
-                "it has {} bytes, and fio reads what follows the first {LINE_LIMIT} as a line of its own: shorten it",
+                "it has {} bytes, and fio reads everything after the first {LINE_LIMIT} as a separate line: shorten it",
                 whole.len()
             ));
             continue;

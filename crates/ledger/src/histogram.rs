@@ -38,7 +38,7 @@ pub enum HistogramError {
     Form,
     /// It says that it holds more than it does, or more than any of ours can.
     #[error(
-        "a histogram announces more than it holds, more digits than {MOST_DIGITS} or more values than can be counted"
+        "a histogram declares more data than it holds, more digits than {MOST_DIGITS} or more values than can be counted"
     )]
     Size,
 }

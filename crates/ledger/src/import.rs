@@ -143,7 +143,7 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
     if let Some(json) = text.find('{').map(|at| &text[at..]).filter(|_| !bonnie::looks_like(&text)) {
         if guard::objects(json.as_bytes()) > OBJECTS_LIMIT || guard::values(json.as_bytes()) > VALUES_LIMIT {
             let why = format!("it holds more than {OBJECTS_LIMIT} objects or {VALUES_LIMIT} values");
-            return Err(malformed("JSON")(format!("{why}; a ledger of any size can be imported itself")));
+            return Err(malformed("JSON")(format!("{why}; import the ledger itself instead, which has no size limit")));
         }
         if portable::looks_like(json) {
             return portable::read(json).map_err(malformed("an exported run"));

@@ -45,7 +45,7 @@ pub(crate) fn contenders(contenders: &[ContenderRecord]) -> Result<(), String> {
     }
     let count = contenders.len() as u32;
     if contenders.iter().filter_map(|contender| contender.twin_of).any(|of| of >= count) {
-        return Err("a twin repeats a contender that is not in it".into());
+        return Err("a control repeats a contender that is not in it".into());
     }
     contenders.iter().try_for_each(|contender| name(&contender.label, "a contender"))
 }

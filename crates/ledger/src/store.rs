@@ -198,7 +198,7 @@ impl Ledger {
 
     /// Keeps a trial with its phases and commands: all of it or none.
     pub fn keep_trial(&mut self, run: &str, trial: &TrialRecord) -> Result<(), LedgerError> {
-        self.in_transaction("keeping a trial in", |transaction| insert_trial(transaction, run, trial))
+        self.in_transaction("saving a trial in", |transaction| insert_trial(transaction, run, trial))
     }
 
     /// Notes why a contender takes no part (any more), and whether that lasts.

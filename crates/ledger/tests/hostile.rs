@@ -222,9 +222,9 @@ fn crafted(length: u32, digits: u32, highest: u64, counts: &[u8]) -> String {
 #[test]
 fn a_histogram_that_announces_gigabytes_is_refused_before_they_are_taken() {
     let refusal = |text: &str| histogram::read(text).expect_err("it is refused").to_string();
-    assert!(refusal(&crafted(i32::MAX as u32, 3, 1 << 40, &[2])).contains("announces more than it holds"));
+    assert!(refusal(&crafted(i32::MAX as u32, 3, 1 << 40, &[2])).contains("declares more data than it holds"));
     assert!(refusal(&crafted(1, 5, u64::MAX, &[2])).contains("digits"));
-    assert!(refusal(&crafted(100 << 20, 3, 1 << 40, &vec![0; 100 << 20])).contains("announces more"));
+    assert!(refusal(&crafted(100 << 20, 3, 1 << 40, &vec![0; 100 << 20])).contains("declares more"));
     assert!(refusal(&"A".repeat(histogram::TEXT_LIMIT + 4)).contains("longer"));
     assert!(refusal(&crafted(9, 3, 1 << 40, &[0xff; 9])).contains("counted"), "a number that cannot be negated");
     let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
@@ -238,7 +238,7 @@ fn an_exported_run_with_such_a_histogram_is_refused() {
     let trap = crafted(i32::MAX as u32, 3, 1 << 40, &[2]);
     let latency = json!({ "item": { "count": 1, "min_ns": 1, "max_ns": 1, "mean_ns": 1.0, "hdr": trap } });
     let said = portable_refusal(|run| run["trials"][0]["phases"][0]["outcome"]["groups"][0]["latency"] = latency);
-    assert!(said.contains("a histogram announces"), "{said}");
+    assert!(said.contains("a histogram declares"), "{said}");
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl<'a> Leader<'a> {
         });
         let parts: Vec<Part> = parts.collect();
         if parts.len() != clients as usize {
-            let reason = format!("{} of {clients} clients have a result; this is a fault of bakeoff", parts.len());
+            let reason = format!("{} of {clients} clients have a result; this is a bug in bakeoff", parts.len());
             return Reply::Failed { phase, partial: None, reason, killed: false };
         }
         match merged(&parts, gathered_bytes) {

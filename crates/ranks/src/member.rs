@@ -172,7 +172,7 @@ impl Member {
             }
             if Instant::now() > end {
                 self.agent = None;
-                return Err(failed(format!("its engine did not end the phase within {limit} s, and was ended")));
+                return Err(failed(format!("its engine did not end the phase within {limit} s and was killed")));
             }
         }
     }

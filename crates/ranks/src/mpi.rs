@@ -36,7 +36,7 @@ impl ByMpi {
     /// This process was not started as MPI starts its own, or MPI cannot be used.
     pub fn join() -> Result<Self, String> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)
-            .ok_or("MPI is already in use in this process; this is a fault of bakeoff")?;
+            .ok_or("MPI is already in use in this process; this is a bug in bakeoff")?;
         Ok(Self { world: universe.world(), offset: RefCell::default(), _universe: universe })
     }
 

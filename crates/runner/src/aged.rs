@@ -185,13 +185,13 @@ fn summary(wanted: &Wanted, volume: u64, aged: &Aged, layout: &Layout, kept: &Ke
     if let (Some(before), Some(last)) = (aged.extents.iter().rev().nth(1), aged.extents.last()) {
         let change = 100.0 * (last - before) / before;
         let word = if aged.converged_after.is_some() { "no longer changing" } else { "still changing" };
-        parts.push(format!("its layout {word} ({change:+.0} % in the last eighth)"));
+        parts.push(format!("its layout is {word} ({change:+.0} % in the last eighth)"));
     }
     if aged.no_space > 0 {
         let at = aged.no_space_at.unwrap_or_default() as f64 / volume.max(1) as f64;
         parts.push(format!(
-            "{} operations found no space, the first at a fill of {:.0} %, and {} more needed the files that were \
-             missing for this reason",
+            "{} operations failed for lack of space, the first at a fill of {:.0} %, and {} more needed files that \
+             could not be created",
             aged.no_space,
             at * 100.0,
             aged.skipped

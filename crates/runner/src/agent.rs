@@ -57,7 +57,7 @@ pub enum AgentError {
         cause: Cause,
     },
     /// It did not answer in time.
-    #[error("the engine did not answer within {seconds} s while {doing}; its process was ended")]
+    #[error("the engine did not answer within {seconds} s while {doing}; its process was killed")]
     Hung {
         /// What was asked.
         doing: String,
@@ -65,7 +65,7 @@ pub enum AgentError {
         seconds: u64,
     },
     /// It answered with something else than was asked for.
-    #[error("the engine answered `{got}` while {doing}; this is a fault of bakeoff")]
+    #[error("the engine answered `{got}` while {doing}; this is a bug in bakeoff")]
     Unexpected {
         /// What was asked.
         doing: String,

@@ -181,7 +181,7 @@ impl Attempts {
         let last = self.done.get(&place).filter(|last| last.status == TrialStatus::Failed)?;
         let cause = last.cause.filter(|_| !self.staged.contains(&place.1))?;
         let too_often = self.is_out((place.1, place.2));
-        let why = last.reason.clone().unwrap_or_else(|| "it could not be staged".into());
+        let why = last.reason.clone().unwrap_or_else(|| "it could not be set up".into());
         (cause != Cause::Passing || too_often).then_some((cause, why))
     }
 }

@@ -144,7 +144,7 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
     let beneath = seen.beneath.values().map(|traffic| traffic.read_bytes).max();
     if let Some(share) = beneath.map(missing).filter(|share| *share > CACHE_SHARE) {
         evidence.from_cache = Some(share);
-        evidence.remarks.push("bytes read came from a cache beneath the device".into());
+        evidence.remarks.push("bytes read came from a cache below the device".into());
     }
 }
 

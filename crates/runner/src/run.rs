@@ -419,7 +419,7 @@ impl Run<'_> {
                 Next::Another => break,
                 Next::Again(wait) => {
                     if !wait.is_zero() {
-                        self.watcher.news(News::Step("waiting before it is tried again"));
+                        self.watcher.news(News::Step("waiting before the next attempt"));
                     }
                     if wait_unless(self.clock, wait, &*self.stop) {
                         return Ok(Some(Ended::Stopped));

@@ -143,7 +143,7 @@ impl Venue for StagingVenue {
         let Some(wanted) = Wanted::of(ages, asked, volume)? else { return Ok(()) };
         if staging::is_guest(asked.kernel.as_deref()) {
             let problem = "ageing works only on this machine's own kernel, and this contender uses another";
-            return Err(VenueError::lasting(format!("{}: {problem} (leave its age or its kernel out)", asked.label)));
+            return Err(VenueError::lasting(format!("{}: {problem} (leave out its age or its kernel)", asked.label)));
         }
         let key = match self.aged.get(&index) {
             Some(key) => key.clone(),

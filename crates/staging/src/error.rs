@@ -63,7 +63,7 @@ pub enum StagingError {
     #[error("{0} needs root (run with sudo, or measure a directory with --dir)")]
     NeedsRoot(String),
     /// Another run has it.
-    #[error("{what} is in use by another run{holder} (wait for it, or end it)")]
+    #[error("{what} is in use by another run{holder} (wait for it, or stop it)")]
     Busy {
         /// The device or folder.
         what: String,

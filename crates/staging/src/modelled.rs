@@ -82,11 +82,11 @@ pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingE
     let Where::Image { bytes, .. } = place else {
         return refused(
             "a modelled disk is simulated in memory, and --on names a real device",
-            "leave --on or the disk out",
+            "leave out --on or --disk",
         );
     };
     if contender.age.as_deref().is_some_and(|age| age != records::FRESH) || contender.fill.is_some() {
-        return refused("aged images are on the scratch folder's disk", "leave the age or the disk out");
+        return refused("aged images are on the scratch folder's disk", "leave out the age or --disk");
     }
     let free = system::in_memory::available();
     if *bytes > free {

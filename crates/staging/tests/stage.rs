@@ -271,7 +271,7 @@ fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem()
     let error = stage.close().expect_err("its device is gone");
     assert!(matches!(&error, StagingError::Gone { for_good: false, .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("vanished during unmounting and checking") && text.contains("cut short"), "{text}");
+    assert!(text.contains("vanished during unmounting and checking") && text.contains("truncated"), "{text}");
     assert_eq!(error.cause(), Cause::Passing, "the next trial has an image of its own");
     target.stage(&bench.contender("ext4")).expect("the next is fine").close().expect("closed");
 }

@@ -84,7 +84,7 @@ pub enum Failure {
     #[error("was killed: it took longer than {0} s")]
     OutOfTime(u64),
     /// A signal ended it.
-    #[error("was ended by signal {}", signal_in_words(*.0))]
+    #[error("was killed by signal {}", signal_in_words(*.0))]
     Signal(i32),
     /// It ended with a status that does not mean success.
     #[error("failed with status {0}")]

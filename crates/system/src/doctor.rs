@@ -144,8 +144,7 @@ fn virtualisation(machine: &Machine) -> Check {
         return check("virtualisation", Level::Ok, format!("none{container}"), "");
     }
     let finding = format!("{} (source: {}){container}", found.kind, found.told_by);
-    let advice =
-        "the host may cache, share and steal: compare contenders within a run only, and watch the steal of each phase";
+    let advice = "the host may cache I/O, share disks and steal CPU time: compare contenders only within a run, and check the steal time of each phase";
     check("virtualisation", Level::Warn, finding, advice)
 }
 
@@ -245,7 +244,7 @@ fn busybodies() -> Check {
         check("services", Level::Ok, "no resync, rebuild or scrub is running", "")
     } else {
         let finding = format!("running: {}", found.join(", "));
-        check("services", Level::Warn, finding, "wait for their end, or stop them during the run")
+        check("services", Level::Warn, finding, "wait until they end, or stop them during the run")
     }
 }
 

@@ -16,7 +16,7 @@ fn partition(folder: &Path) -> Option<String> {
     let number = crate::text(folder.join("partition"))?;
     let start: u64 = crate::number(folder.join("start"))?;
     let off: u64 = crate::number(folder.join("alignment_offset")).unwrap_or(0);
-    let aligned = if off == 0 { String::new() } else { format!(", {off} bytes off the disk's sectors") };
+    let aligned = if off == 0 { String::new() } else { format!(", misaligned with the disk's sectors by {off} bytes") };
     Some(format!("partition {number}, from byte {}{aligned}", start * 512))
 }
 

@@ -31,7 +31,7 @@ fn cut_short(device: &BlockDevice) -> Option<String> {
     let file = device.backing_file.as_deref()?;
     let there = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     (there.len() < device.size_bytes)
-        .then(|| format!("its file {} was cut short to {} bytes", file.display(), there.len()))
+        .then(|| format!("its file {} was truncated to {} bytes", file.display(), there.len()))
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
         file.as_file().set_len(4096).expect("cut");
         let cut = lost(&device);
         Command::new(["losetup", "--detach", &node]).run(&Journal::new()).expect("detached");
-        assert!(cut.as_deref().is_some_and(|how| how.contains("cut short to 4096 bytes")), "{cut:?}");
+        assert!(cut.as_deref().is_some_and(|how| how.contains("truncated to 4096 bytes")), "{cut:?}");
         assert!(lost(&device).is_some(), "a detached one is no disk any more");
     }
 }

@@ -44,7 +44,7 @@ pub enum Distrust {
     #[error("leads through more than {LINKS_LIMIT} symbolic links")]
     Links,
     /// It is not there, or cannot be looked at.
-    #[error("cannot be looked at: {0}")]
+    #[error("cannot be inspected: {0}")]
     Unseen(String),
 }
 
@@ -263,6 +263,6 @@ mod tests {
     fn what_is_not_there_is_said() {
         let (folder, _file) = owned();
         let error = owned_path(&folder.path().join("nothing")).expect_err("not there");
-        assert!(error.to_string().contains("nothing cannot be looked at: No such file"), "{error}");
+        assert!(error.to_string().contains("nothing cannot be inspected: No such file"), "{error}");
     }
 }

@@ -316,7 +316,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     };
     if phase.device_of(VolumeTool::LoseDevice).is_some() && !(phase.preparation && phase.groups.len() == 1) {
         let problem = Problem::new("removing a device takes no measurable time and excludes other work");
-        return Err(problem.help("make it a phase of its own with `preparation = true`"));
+        return Err(problem.help("make it a separate phase with `preparation = true`"));
     }
     Ok((phase, facts, beside))
 }

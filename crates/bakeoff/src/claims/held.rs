@@ -148,7 +148,10 @@ impl Scales<'_> {
         let first = self.from.operations[sources[0]].clone();
         let id = OperationId { operation: claim.operation.clone(), ..first.id.clone() };
         if self.to.operations.iter().any(|known| known.id == id) {
-            return Err(format!("{} {} is claimed of its variants and of itself", id.workload, id.operation));
+            return Err(format!(
+                "{} {} has claims both about itself and about its variants",
+                id.workload, id.operation
+            ));
         }
         let index = self.add(Operation { id: id.clone(), ..first });
         for (source, label) in sources.into_iter().zip([&claim.left, &claim.right]) {

@@ -104,7 +104,7 @@ fn judged(comparison: &Comparison, gate: &FailOn) -> String {
     let open = comparison.inconclusive(gate);
     if gate.inconclusive && !open.is_empty() {
         text.push_str(&format!(
-            "Can't tell whether worse by more than {percent}: {}. More samples would.\n",
+            "Can't tell whether worse by more than {percent}: {}. More samples are needed.\n",
             open.len()
         ));
     }

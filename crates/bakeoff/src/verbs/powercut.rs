@@ -36,7 +36,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let quiet = given("--unsynced", &args.unsynced, parse_duration)?;
     let chosen = chosen(args)?;
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet, chosen }, Work::Program);
-    let only = args.command.as_ref().map(|_| "programs are only cut");
+    let only = args.command.as_ref().map(|_| "power cuts of programs run only");
     let asked = served_disk::asked(&args.on, &args.kernel, only)?;
     let (lying, torn, keep) = (args.lying_disk, args.torn, args.keep.clone());
     let cuts = Cuts { work, states: args.states, lying, torn, keep, seed: asked.seed };

@@ -167,7 +167,7 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     let (again, rest) = anonymous::anonymous(clean.clone(), owner).map_err(|why| refused(&why))?;
     if !rest.is_empty() || again != clean {
         return Err(refused(
-            "data that identifies the machine or its owner remains in it; this is a fault of bakeoff, please report it",
+            "data that identifies the machine or its owner remains in it; this is a bug in bakeoff, please report it",
         ));
     }
     let table = samples::table(&clean.run, &clean.contenders, &clean.trials);
@@ -242,7 +242,7 @@ impl Ready {
     }
 
     fn preview(&self, width: usize) -> String {
-        let mut said = String::from("  Every published text, by its place; all else is numbers:\n");
+        let mut said = String::from("  Every published text, by location; all the rest is numbers:\n");
         for (place, texts) in &self.texts {
             let all: Vec<&str> = texts.iter().map(String::as_str).collect();
             let line = format!("{place}: {}", all.join(" | "));

@@ -74,7 +74,7 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
         return Err("only read, write, modify, fsync, fdatasync, fallocate and punch-hole are steps over blocks".into());
     }
     if any(&group.steps, &places) && (group.io.engine != Engine::Calls || group.io.stdio) {
-        return Err("fallocate and punch-hole are system calls of their own".into());
+        return Err("fallocate and punch-hole are separate system calls".into());
     }
     if (group.io.atomic || group.io.uncached) && (group.io.stdio || group.io.engine == Engine::Mmap) {
         return Err("atomic and uncached are properties of a read or write call".into());

@@ -67,7 +67,7 @@ impl Otherwise {
         told.sort_by(|a, b| b.cmp(a));
         let more = if told.len() > SHOWN { " and others" } else { "" };
         let told: Vec<String> = told.into_iter().take(SHOWN).map(|(_, text)| text).collect();
-        Some(format!("{all} of {calls} calls ended otherwise than in the recording: {}{more}", told.join(", ")))
+        Some(format!("{all} of {calls} calls ended differently from the recording: {}{more}", told.join(", ")))
     }
 }
 

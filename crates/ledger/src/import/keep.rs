@@ -18,12 +18,12 @@ impl Ledger {
         let id = if run.id.is_empty() { run_id(run.began_ms, mark(imported)) } else { run.id.clone() };
         if self.holds(&id)? {
             return Err(LedgerError::Refused {
-                doing: "keeping an imported run in",
+                doing: "saving an imported run in",
                 path: self.path().into(),
                 answer: format!("it has run {id} already; `bakeoff show {id}` shows it"),
             });
         }
-        self.in_transaction("keeping an imported run in", |transaction| insert(transaction, &id, imported))?;
+        self.in_transaction("saving an imported run in", |transaction| insert(transaction, &id, imported))?;
         Ok(id)
     }
 

@@ -163,8 +163,8 @@ fn refused(how: &str) -> String {
 fn what_the_other_end_may_not_say_is_refused() {
     let lost = "it: the stage's process was lost";
     let cases = [
-        ("garbage", format!("{lost}: it sent an invalid message, and was ended: expected value at line 1")),
-        ("unasked", "the stage's process: it sent an unexpected answer, and was ended".to_owned()),
+        ("garbage", format!("{lost}: it sent an invalid message and was killed: expected value at line 1")),
+        ("unasked", "the stage's process: it sent an unexpected answer and was killed".to_owned()),
         ("end", format!("{lost}: the stage's process ended with exit status 7; its last output: out of luck")),
         ("other-version", "the stage's process: it has version 0.0.0, this program ".to_owned()),
         ("nothing", "the stage's process: the stage's process ended with exit status 7".to_owned()),
@@ -179,7 +179,7 @@ fn what_the_other_end_may_not_say_is_refused() {
 
 fn a_line_without_an_end_takes_no_more_memory_than_a_message() {
     let error = refused("long");
-    assert!(error.contains("was ended: a line longer than any message"), "{error}");
+    assert!(error.contains("was killed: a line longer than any message"), "{error}");
     let status = std::fs::read_to_string("/proc/self/status").expect("it is there");
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the most memory it had");
     let kib: u64 = most.trim().trim_end_matches(" kB").parse().expect("a number");
@@ -188,5 +188,5 @@ fn a_line_without_an_end_takes_no_more_memory_than_a_message() {
 
 fn a_process_that_falls_silent_is_ended() {
     let error = refused("silent");
-    assert!(error.ends_with(&format!("was lost: it sent nothing for {SILENCE} s and was ended")), "{error}");
+    assert!(error.ends_with(&format!("was lost: it sent nothing for {SILENCE} s and was killed")), "{error}");
 }

@@ -172,7 +172,7 @@ fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingEr
         Some(own) => {
             let problem =
                 format!("ageing keeps an image of one device, and its {} is on another device", own.rule.role);
-            Err(StagingError::contender(&contender.label, problem, "leave its age out, or the device"))
+            Err(StagingError::contender(&contender.label, problem, "leave out its age or the device"))
         }
         None => Ok(()),
     }
@@ -203,7 +203,7 @@ impl Stage<'_> {
         let mut remarks = Vec::new();
         if self.unmount(&mut remarks).is_none() {
             let problem = format!("its aged filesystem could not be kept: {}", remarks.join("; "));
-            return Err(StagingError::failed(title, problem, "end what uses it", records::Cause::Passing));
+            return Err(StagingError::failed(title, problem, "stop the program that uses it", records::Cause::Passing));
         }
         (kept.free_space, kept.no_free_space) = self.free_space(kept.used.total_bytes - kept.used.used_bytes);
         if let Some(daemon) = self.state.daemon.take() {

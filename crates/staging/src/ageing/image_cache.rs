@@ -194,7 +194,7 @@ impl AgedCache {
                 doing: "keep aged images in",
                 path: self.folder.clone(),
                 error: format!("it is a link to {}, which holds {}", real.display(), other.display()),
-                way_out: "point the link to a folder of its own, or name another --scratch".into(),
+                way_out: "point the link to a separate folder, or name another folder with --scratch".into(),
                 cause: Cause::Lasting,
             }),
             None => Ok(real),

@@ -178,7 +178,7 @@ impl Erasable {
         let alone = rustix::fs::OFlags::EXCL.bits() as i32;
         let open = || OpenOptions::new().read(true).write(true).custom_flags(alone).open(&self.device.path);
         let opened = when_free(PASSING, open).map_err(|error| {
-            let reason = format!("opening it exclusively answered: {error}");
+            let reason = format!("opening it exclusively failed: {error}");
             StagingError::refused(
                 &self.device.path,
                 reason,

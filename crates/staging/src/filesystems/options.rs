@@ -105,7 +105,7 @@ pub(crate) fn given(filesystem: &Filesystem, words: &[String]) -> Result<Vec<Giv
         };
         let value = if switches.contains(flag) {
             if attached.is_some() {
-                return Err(format!("`{word}`: {flag} takes no value; write each flag as a word of its own"));
+                return Err(format!("`{word}`: {flag} takes no value; write each flag as a separate word"));
             }
             String::new()
         } else if valued.contains(flag) {
@@ -169,7 +169,7 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
     match found.first() {
         Some(own) if elsewhere => {
             let problem = format!("its {} is on its own device, which a virtual machine does not get", own.rule.role);
-            Err(StagingError::contender(&contender.label, problem, "leave the kernel out, or the device"))
+            Err(StagingError::contender(&contender.label, problem, "leave out the kernel or the device"))
         }
         _ => Ok(found),
     }
@@ -198,7 +198,7 @@ fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), Stri
     let (key, value) = item.split_once('=').unwrap_or((item, item));
     let option = format!("the mkfs option {flag} {item}");
     if is_naming(key) {
-        return Err(format!("{option} names a device, a file or an offset in one ({key})"));
+        return Err(format!("{option} names a device, a file or an offset within one ({key})"));
     }
     // A name with a slash in it is no option that any mkfs knows.
     if item.contains('=') {

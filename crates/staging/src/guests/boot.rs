@@ -59,7 +59,7 @@ fn first() -> Result<(), StagingError> {
             match rustix::process::wait(rustix::process::WaitOptions::empty()) {
                 Ok(Some((ended, _))) if u32::try_from(ended.as_raw_nonzero().get()) == Ok(id) => return Ok(()),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(StagingError::guest(format!("waiting for its processes answered {error}"))),
+                Err(error) => return Err(StagingError::guest(format!("waiting for its processes failed: {error}"))),
             }
         }
     });
@@ -69,7 +69,7 @@ fn first() -> Result<(), StagingError> {
     // What the console still has to say.
     std::thread::sleep(Duration::from_millis(50));
     let off = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
-    Err(StagingError::guest(format!("power-off answered {off:?}")))
+    Err(StagingError::guest(format!("power-off failed: {off:?}")))
 }
 
 /// Where the C library has named semaphores and shared memory.
@@ -119,7 +119,7 @@ fn begin() -> Result<(), StagingError> {
 
 /// Takes over what this machine lacks as a copy of the one that was booted.
 fn wake(waking: &Waking) -> Result<(), StagingError> {
-    let failed = |what: &str, error: std::io::Error| StagingError::guest(format!("{what} answered {error}"));
+    let failed = |what: &str, error: std::io::Error| StagingError::guest(format!("{what} failed: {error}"));
     system::copied::set_clock(waking.since_epoch).map_err(|error| failed("setting its clock", error))?;
     system::copied::stir(&waking.seed).map_err(|error| failed("seeding its random numbers", error))
 }
@@ -134,7 +134,7 @@ fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let Some(mark) = &asked.mark else {
-        return Err(StagingError::guest("the host gave no owner of the disk"));
+        return Err(StagingError::guest("the host did not name the owner of the disk"));
     };
     Target::open_in_guest(&asked.registry()?, PathBuf::from(DISK), journal, mark)
 }

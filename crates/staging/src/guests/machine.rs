@@ -278,5 +278,5 @@ fn accept(listener: &UnixListener, process: Process, log: &Path) -> Result<UnixS
 }
 
 fn refused(error: std::io::Error) -> StagingError {
-    StagingError::guest(format!("its port answered: {error}"))
+    StagingError::guest(format!("its port failed: {error}"))
 }

@@ -64,7 +64,7 @@ pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Mo
     }
     let place = Path::new("/lib/modules").join(&kernel.release);
     // The lists by which modprobe finds a module and what it depends on.
-    let lists = std::fs::read_dir(folder).map_err(|error| StagingError::file("look into", folder, error))?;
+    let lists = std::fs::read_dir(folder).map_err(|error| StagingError::file("inspect", folder, error))?;
     let lists = lists.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let lists: Vec<String> = lists.filter(|name| name.starts_with("modules.")).collect();
     let files = paths.iter().map(|path| path.to_string()).chain(lists);

@@ -136,13 +136,13 @@ impl Link {
         let lost = || format!("{} was lost: {}", self.state.peer.name(), self.state.fate());
         message::send(&mut *locked(&self.port), ask).map_err(|error| {
             if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
-                self.state.end(format!("it accepted no message for {} s and was ended", WRITING.as_secs()));
+                self.state.end(format!("it accepted no message for {} s and was killed", WRITING.as_secs()));
             }
             lost()
         })?;
         self.answers.recv_timeout(limit).map_err(|error| {
             if error == RecvTimeoutError::Timeout {
-                self.state.end(format!("it did not answer within {} s and was ended", limit.as_secs()));
+                self.state.end(format!("it did not answer within {} s and was killed", limit.as_secs()));
             }
             lost()
         })
@@ -222,7 +222,7 @@ impl State {
         match self.known().heard {
             Some(heard) if heard.elapsed() > silence => {
                 let words = self.peer.last_words();
-                Err(format!("it sent nothing for {} s and was ended{words}", silence.as_secs()))
+                Err(format!("it sent nothing for {} s and was killed{words}", silence.as_secs()))
             }
             _ => Ok(()),
         }
@@ -247,7 +247,7 @@ impl State {
             }
             Heard::Answered(answered) => match answers.try_send(*answered) {
                 Ok(()) => {}
-                Err(TrySendError::Full(_)) => return Err("it sent an unexpected answer, and was ended".into()),
+                Err(TrySendError::Full(_)) => return Err("it sent an unexpected answer and was killed".into()),
                 Err(TrySendError::Disconnected(_)) => return Err("the other end closed the connection".into()),
             },
         }
@@ -302,7 +302,7 @@ impl Write for EngineInput {
 }
 
 fn misunderstood(error: &dyn std::fmt::Display) -> String {
-    format!("it sent an invalid message, and was ended: {error}")
+    format!("it sent an invalid message and was killed: {error}")
 }
 
 /// How long the other end may be silent; another time in seconds can be set for machines that are slower or quicker than most.

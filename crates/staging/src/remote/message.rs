@@ -162,7 +162,7 @@ impl Answered {
         let answer = self.answer.map_err(|fault| fault.of(label, more))?;
         serde_json::from_str(answer.get()).map_err(|_| {
             let text = format!("the stage sent an unexpected answer: {answer}");
-            StagingError::contender(label, text.chars().take(200).collect::<String>(), "this is a fault of bakeoff")
+            StagingError::contender(label, text.chars().take(200).collect::<String>(), "this is a bug in bakeoff")
         })
     }
 }
@@ -177,7 +177,7 @@ impl Waking {
         let since_epoch = since_epoch.map_err(|_| "this machine's clock is before 1970".to_string())?;
         let mut seed = [0; system::copied::SEED];
         let drawn = std::fs::File::open("/dev/urandom").and_then(|mut device| device.read_exact(&mut seed));
-        drawn.map_err(|error| format!("/dev/urandom answered {error}"))?;
+        drawn.map_err(|error| format!("reading /dev/urandom failed: {error}"))?;
         Ok(Waking { since_epoch, seed })
     }
 }

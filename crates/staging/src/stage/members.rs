@@ -61,13 +61,13 @@ pub(crate) fn check(
         );
     }
     if !in_guest && !matches!(place, Where::Image { .. }) {
-        let way = "leave --on out to use images, or leave `devices` out";
+        let way = "leave out --on to use images, or leave out `devices`";
         return refused(format!("it asks for {count} devices, and --on names one"), way);
     }
     if contender.ageing().is_some() || axes::value(contender, "disk").is_some() {
         return refused(
             "volumes on several devices work neither with ages nor with modelled disks".into(),
-            "leave the age, the fill and the disk out, or `devices`",
+            "leave out the age, the fill and --disk, or leave out `devices`",
         );
     }
     Ok(())

@@ -46,7 +46,7 @@ impl Stage<'_> {
 
     /// Has the kernel forget what it remembers of the devices, which nobody else may have in use.
     pub(crate) fn forget(&self) -> Result<(), StagingError> {
-        let way = "power cuts need exclusive mounts: end the processes with a copy of them, and try again";
+        let way = "power cuts need exclusive mounts: stop the processes that have a copy of them, and try again";
         let held = |held: String| StagingError::failed(&self.state.label, held, way, Cause::Passing);
         self.forget_devices().map(drop).map_err(held)
     }

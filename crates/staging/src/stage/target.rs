@@ -131,7 +131,7 @@ impl Target {
                 image::is_folder(folder)?;
                 // The kernel names a loop device's file by where it really lies, and must be understood when the folder is gone.
                 let found = folder.canonicalize();
-                let folder = found.map_err(|error| StagingError::file("look at the scratch folder", folder, error))?;
+                let folder = found.map_err(|error| StagingError::file("inspect the scratch folder", folder, error))?;
                 resolved = Where::Image { bytes: *bytes, folder };
                 None
             }

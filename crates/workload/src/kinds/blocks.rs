@@ -73,7 +73,7 @@ fn called(group: &Group, block: u64) -> Outcome<()> {
     let places = any(&group.steps, &|step| matches!(step, Step::Fallocate | Step::PunchHole));
     if places && (io.engine != Engine::Calls || io.stdio) {
         return Err(
-            Problem::new("\"fallocate\" and \"punch-hole\" are system calls of their own").help("leave out `engine`")
+            Problem::new("\"fallocate\" and \"punch-hole\" are separate system calls").help("leave out `engine`")
         );
     }
     if io.atomic && !(io.direct && block.is_power_of_two() && has(&group.steps, &Step::Write)) {

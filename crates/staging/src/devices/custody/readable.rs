@@ -46,7 +46,7 @@ impl Readable {
         let opened = std::fs::File::open(&now.path);
         opened.map(|_| ()).map_err(|error| {
             let way = "a container or a virtual machine may forbid this: measure an image on it instead (without --on)";
-            StagingError::refused(&now.path, format!("opening it for reading answered: {error}"), way)
+            StagingError::refused(&now.path, format!("opening it for reading failed: {error}"), way)
         })
     }
 

@@ -95,7 +95,7 @@ fn places(bytes: u64) -> Vec<(u64, u64)> {
 /// The byte at which the first data lies that is not zero, as far as it is looked for.
 pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingError> {
     let failed = |error: std::io::Error| {
-        let reason = format!("reading it to check whether it is empty answered: {error}");
+        let reason = format!("reading it to check whether it is empty failed: {error}");
         StagingError::refused(&device.path, reason, "dmesg shows more about read errors of a disk")
     };
     let file = open(&device.path).map_err(failed)?;

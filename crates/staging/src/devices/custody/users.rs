@@ -165,7 +165,7 @@ pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<
     let open = open_by_others(&same, &beside, &files);
     let is_beside = |opener: &&Opener| matches!(opener.target, Target::Block(number) if !same.contains(&number));
     if let Some(opener) = open.iter().find(|opener| !is_beside(opener)) {
-        return refuse(in_words(opener), "end that program, if it is not needed");
+        return refuse(in_words(opener), "stop that program, if it is not needed");
     }
     let user = around.user(&neighbours, &BTreeSet::new()).map(|(who, _)| who);
     Ok(user.into_iter().chain(open.iter().find(is_beside).map(in_words)).collect())
