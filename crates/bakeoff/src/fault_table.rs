@@ -18,13 +18,13 @@ const EXAMPLE: usize = 100;
 /// What `faults --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AllFaults {
-    /// The contenders whose disk was harmed.
+    /// The tested contenders.
     pub contenders: Vec<Harmed>,
-    /// Those of which it could not be.
+    /// Contenders that could not be tested.
     pub refused: Vec<Refused>,
-    /// By which kernel contenders that name none were mounted, and why.
+    /// Kernel that mounted the contenders that name none, and why.
     pub mounted_by: MountedBy,
-    /// What serving the disk costs by itself; null where it could not be measured.
+    /// Cost of serving the disk itself; null if it could not be measured.
     pub served_disk: Option<Served>,
 }
 

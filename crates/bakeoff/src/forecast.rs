@@ -11,20 +11,20 @@ use staging::Tools;
 use std::path::PathBuf;
 use workload::program::{Command, Group, Step};
 
-/// What `bakeoff plan` says of a plan. Nothing is touched to find it out.
+/// Result of `bakeoff plan`, which changes nothing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Forecast {
     /// The question in a line.
     title: String,
     /// Where it runs.
     place: Ground,
-    /// Who competes, in the order of the plan; a hidden second entry is at the end.
+    /// Contenders, in the order of the plan; the control is at the end.
     contenders: Vec<Entry>,
     /// The work.
     workloads: Vec<Load>,
     /// Seed of orders and contents.
     seed: u64,
-    /// Which part of a plan this is that is cut over several machines, such as `2/4`; null for all of it.
+    /// Which part of a plan this is, if the plan is split over several machines, such as `2/4`; null for the whole plan.
     shard: Option<String>,
     /// The first block: workloads in their order, each with its contenders in theirs.
     first_block: Vec<Turn>,
@@ -32,9 +32,9 @@ pub struct Forecast {
     blocks: Blocks,
     /// What it takes.
     costs: Costs,
-    /// What was left out of the product of axes or not multiplied by one, and where commands of users' files come from: sentences.
+    /// Combinations of axes that were left out or not multiplied, and the origin of commands in users' files: sentences.
     notes: Vec<String>,
-    /// Commands that would be run; null without `--commands`.
+    /// Commands that would run; null without `--commands`.
     commands: Option<Commands>,
 }
 
@@ -53,7 +53,7 @@ enum Ground {
         /// Folder of the images.
         scratch: PathBuf,
     },
-    /// A block device, formatted anew for each trial.
+    /// A block device, formatted again for each trial.
     Device {
         /// The device.
         path: PathBuf,
@@ -75,11 +75,11 @@ struct Entry {
     /// All other requested settings, by the names that axes have: `mkfs`, `mkfs.rmapbt`, `mount`, `scheduler`, `kernel`, `age`,
     /// `fill`, `device.read_ahead`, `limit.memory` ...
     settings: Vec<Setting>,
-    /// Index of the contender that it repeats, unseen by tables, for the noise floor; null for all others.
+    /// Index of the contender that it repeats as a control, for the noise floor; null for all others.
     twin_of: Option<usize>,
 }
 
-/// One thing that was asked for.
+/// One requested setting.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Setting {
     /// Name.
@@ -107,7 +107,7 @@ struct Load {
     needs_aged: bool,
     /// Whether programs are part of it, whose files and bytes are in none of these numbers.
     runs_programs: bool,
-    /// Indices of the contenders that are put through it.
+    /// Indices of the contenders that run it.
     contenders: Vec<usize>,
 }
 

@@ -11,38 +11,38 @@ use staging::{Registry, StagingError, Target, Where};
 use std::path::PathBuf;
 use system::Journal;
 
-/// Why it is so.
+/// The reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It was asked for, by `--in`.
+    /// Set by `--in`.
     Asked,
-    /// Every contender names a kernel, or needs another than this machine's.
+    /// Every contender names a kernel, or needs one other than this machine's.
     Named,
-    /// Programs of a user are only cut on this machine.
+    /// Power cuts of programs run only on this machine.
     Program,
     /// This machine lacks what virtual machines need.
     NoGuests,
-    /// No kernel is here that could be booted without a download.
+    /// There is no kernel that could be booted without a download.
     NoKernel,
-    /// The kernel that is here cannot be used for a contender.
+    /// The available kernel does not suit a contender.
     KernelLacks,
     /// KVM boots no virtual machine here, and emulated ones take too long.
     NoKvm,
-    /// KVM boots one.
+    /// KVM boots a virtual machine.
     Kvm,
 }
 
-/// By which kernel contenders that name none were mounted, and why.
+/// Kernel that mounted the contenders that name none, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MountedBy {
-    /// A virtual machine's, or this machine's own.
+    /// In a virtual machine, or on this machine.
     pub place: MountedIn,
     /// Why.
     pub reason: Reason,
-    /// The virtual machine's kernel, as `--kernel` takes it; null where it is this machine's own that mounts.
+    /// The virtual machine's kernel, in the form of `--kernel`; null if this machine's own kernel mounts.
     pub kernel: Option<String>,
-    /// What was found that decided it, in words; empty where nothing had to be found out.
+    /// The finding that decided it, in words; empty if none was needed.
     pub found: String,
 }
 

@@ -24,15 +24,15 @@ const KNOWN: [&str; 2] = ["fsync", "rename"];
 /// What `powercut --json` answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PowerCuts {
-    /// The contenders whose power was cut.
+    /// The tested contenders.
     pub contenders: Vec<Survived>,
-    /// Those that could not be.
+    /// Contenders that could not be tested.
     pub refused: Vec<Refused>,
-    /// By which kernel contenders that name none were mounted, and why.
+    /// Kernel that mounted the contenders that name none, and why.
     pub mounted_by: MountedBy,
-    /// What serving the disk costs by itself; null where it could not be measured.
+    /// Cost of serving the disk itself; null if it could not be measured.
     pub served_disk: Option<Served>,
-    /// What a program relies on beyond POSIX; null where none was cut, or none kept all that it had acknowledged.
+    /// What a program relies on beyond POSIX; null if no program was tested, or none kept all acknowledged data.
     pub beyond_posix: Option<BeyondPosix>,
 }
 

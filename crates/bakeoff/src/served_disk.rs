@@ -41,11 +41,11 @@ pub struct Refused {
 /// Cost of serving the disk, measured first; its times are not comparable with those of a real disk.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Served {
-    /// Microseconds of the way to it and back, for a read of 4 KiB.
+    /// Microseconds of the round trip to it, for a read of 4 KiB.
     pub added_us: f64,
-    /// Reads of 4 KiB that it carries a second, eight at a time.
+    /// Reads of 4 KiB that it can serve per second, eight at a time.
     pub reads_a_second: f64,
-    /// Bytes that it carries a second.
+    /// Bytes that it can serve per second.
     pub bytes_a_second: f64,
     #[serde(skip)]
     words: String,

@@ -25,17 +25,17 @@ pub struct Claim {
     pub cache: String,
     /// Left contender.
     pub left: String,
-    /// What it is said to be.
+    /// The claimed relation.
     pub relation: ClaimRelation,
     /// Right contender.
     pub right: String,
-    /// How many times, where it was said.
+    /// Published factor, if there is one.
     pub factor: Option<f64>,
     /// In words.
     pub statement: String,
 }
 
-/// What a claim says of left and right.
+/// Claimed relation of left and right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimRelation {
@@ -52,7 +52,7 @@ pub enum ClaimRelation {
 pub struct ClaimVerdict {
     /// Its id.
     pub id: String,
-    /// What became of it.
+    /// The result.
     pub outcome: ClaimOutcome,
     /// Measured factor: how many times worse right is than left.
     pub measured: Option<f64>,
@@ -60,7 +60,7 @@ pub struct ClaimVerdict {
     pub interval: Option<Interval>,
     /// Published factor.
     pub published: Option<f64>,
-    /// Whether the interval contains the published factor, where both are there.
+    /// Whether the interval contains the published factor, if both exist.
     pub factor_agrees: Option<bool>,
     /// In a sentence.
     pub text: String,
@@ -68,7 +68,7 @@ pub struct ClaimVerdict {
     pub cells: Vec<usize>,
 }
 
-/// What became of a claim.
+/// Result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimOutcome {

@@ -29,10 +29,9 @@ pub struct Side<'a> {
 pub struct Comparison {
     /// One for each operation (and contender, where runs are compared) that both have.
     pub rows: Vec<Compared>,
-    /// Smallest difference that is called one.
+    /// Smallest difference that counts as one.
     pub smallest_effect: f64,
-    /// What is in doubt about the work, a sentence each: it comes before everything else. Where the two did not do the same work, the operation is not
-    /// among the rows.
+    /// Doubts about the work, a sentence each, before everything else. If the two did not do the same work, the operation is not among the rows.
     pub doubts: Vec<String>,
     /// Operations that only one of the two has.
     pub unmatched: Vec<String>,
@@ -59,17 +58,17 @@ pub struct Compared {
     pub ratio: f64,
     /// Interval of the ratio, the one that decides what is likely.
     pub interval: Option<Interval>,
-    /// Interval corrected for all rows: each end is what may be said of all rows together, beyond doubt.
+    /// Interval corrected for all rows: its ends hold for all rows together, beyond doubt.
     pub corrected: Option<Interval>,
-    /// What may be said of B.
+    /// Result for B.
     pub change: Change,
-    /// Whether the two differ in what they do for the safety of data.
+    /// Whether the two differ in data safety.
     pub unequal_durability: bool,
     /// Samples of either that were disturbed.
     pub disturbed: usize,
 }
 
-/// What may be said of B against A.
+/// Result for B against A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -83,7 +82,7 @@ pub enum Change {
     LikelyWorse,
     /// As good: the whole interval lies within the margin.
     Same,
-    /// The samples do not tell.
+    /// Undecided.
     Unresolved,
 }
 

@@ -55,7 +55,7 @@ pub struct Pooled {
     pub prediction: Option<Span>,
     /// Standard deviation of machines' own ratios, on logarithms: 0.1 for a spread of about 10 %.
     pub between: f64,
-    /// Runs that it rests on.
+    /// Runs that it is based on.
     pub runs: usize,
     /// Machines that these were measured on.
     pub machines: usize,

@@ -37,7 +37,7 @@ impl Published {
 pub enum Clock {
     /// When the last call had returned.
     Returned,
-    /// When all was on the device, or no matter: nothing was written.
+    /// When all data was on the device; also if nothing was written.
     Durable,
 }
 
@@ -45,11 +45,11 @@ pub enum Clock {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// Names the claim in what is printed; unique.
+    /// Name of the claim in output; unique.
     id: String,
     /// Where it was published: a key of `published/sources.csv`, or any word of yours.
     source: String,
-    /// Kind of device that it was said of: `hdd`, `raid10-hdd`, `ssd`, `nvme` or `any`; shown, never compared.
+    /// Kind of device that the claim is about: `hdd`, `raid10-hdd`, `ssd`, `nvme` or `any`; shown, never compared.
     device: String,
     /// Workload by its name.
     workload: String,
@@ -57,9 +57,9 @@ struct Line {
     operation: String,
     /// Cache state of the operation: `cold`, `warm`, `as-found` ...; `used` for a claim about aged filesystems; empty: the only one.
     cache: String,
-    /// Contender that something is said of: a filesystem, or an option set of `contenders.toml`.
+    /// Contender that the claim is about: a filesystem, or an option set of `contenders.toml`.
     left: String,
-    /// What it is said to be: `faster`, `equal` or `less` (needs less).
+    /// The claimed relation: `faster`, `equal` or `less` (needs less).
     relation: String,
     /// Contender that it is compared with.
     right: String,
@@ -67,7 +67,7 @@ struct Line {
     factor: Option<f64>,
     /// The claim in words.
     statement: String,
-    /// When the clock of its method stopped; `durable` where it is not given, but for a few published sources.
+    /// When the clock of its method stopped; `durable` if not given, except for a few published sources.
     clock: Option<Clock>,
 }
 

@@ -31,7 +31,7 @@ pub enum DataMode {
     Atomic,
     /// Data before the metadata that makes it reachable.
     Ordered,
-    /// In any order: after a crash files may hold what was there before.
+    /// In any order: after a crash, files may contain old data of the disk.
     Writeback,
     /// Not known.
     #[default]
@@ -42,13 +42,13 @@ pub enum DataMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Journaling {
-    /// Nothing: a crash needs a check of the whole filesystem.
+    /// Nothing: after a crash the whole filesystem must be checked.
     None,
     /// Metadata.
     Metadata,
     /// Metadata and data.
     Data,
-    /// Not needed: a tree is replaced by another in one step.
+    /// Not needed: one tree replaces another in one step.
     Trees,
     /// Not known.
     #[default]

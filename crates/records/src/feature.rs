@@ -22,7 +22,7 @@ pub struct Feature {
 pub struct Probed {
     /// Its name.
     pub name: String,
-    /// The kernel of the virtual machine in which it was asked; absent for this machine's own.
+    /// Kernel of the virtual machine in which it was tested; absent for this machine's own.
     pub kernel: Option<String>,
     /// One for each question, in the same order for all.
     pub features: Vec<Feature>,
@@ -40,7 +40,7 @@ impl Probed {
     }
 }
 
-/// What was found out.
+/// What was found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -50,7 +50,7 @@ pub struct Answer {
     pub has: Option<bool>,
     /// The amount in bytes or pieces, where that is the answer.
     pub amount: Option<u64>,
-    /// What was tried and what was answered.
+    /// What was tried, and the result.
     pub how: String,
 }
 

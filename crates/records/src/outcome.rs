@@ -262,7 +262,7 @@ pub struct Verified {
     pub first: Vec<String>,
 }
 
-/// What this machine's memory allows, measured without any filesystem: no honest figure exceeds it.
+/// What this machine's memory allows, measured without any filesystem: no valid figure exceeds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ceiling {

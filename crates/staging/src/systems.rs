@@ -20,7 +20,7 @@ pub struct System {
     pub title: String,
     /// One sentence about it.
     pub about: String,
-    /// What else must be said; empty for nothing.
+    /// A further remark; empty for none.
     pub note: String,
     /// Whether it is one that servers share over a network, which competes where it is named (`--shared`).
     pub shared: bool,
@@ -47,7 +47,7 @@ pub struct Tool {
     pub package: String,
     /// Whether it is installed.
     pub found: bool,
-    /// What it says its version is; absent where it is missing or does not tell.
+    /// The version that it reports; absent if it is missing or reports none.
     pub version: Option<String>,
 }
 

@@ -26,13 +26,13 @@ pub enum Level {
 /// One check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// What was looked at.
+    /// What was checked.
     pub name: String,
     /// How bad it is.
     pub level: Level,
     /// What was found.
     pub finding: String,
-    /// What to do about it; empty where nothing is to be done.
+    /// What to do about it; empty for nothing.
     pub advice: String,
 }
 

@@ -17,26 +17,26 @@ const MOST: usize = 1000;
 /// One execution of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Execution {
-    /// The machine, by the name that its scheduler or it itself has for it.
+    /// The machine, by its scheduler's name or its own.
     pub machine: String,
     /// Its ledger.
     pub ledger: PathBuf,
-    /// Trials that gave figures, each once.
+    /// Trials with figures, each counted once.
     pub trials: usize,
-    /// Whether it came to its end.
+    /// Whether it finished.
     pub finished: bool,
     /// Why it cannot be read now; null where it can.
     pub unreadable: Option<String>,
 }
 
-/// A part, and what there is of it.
+/// A part and its executions.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PartState {
     /// Its number, from 1.
     pub shard: u32,
     /// Trials that it has.
     pub trials: usize,
-    /// The execution that counts: one that came to its end, else the one with most trials; null where none has begun.
+    /// The execution that counts: a finished one, else the one with most trials; null if none has begun.
     pub counts: Option<Execution>,
     /// Executions that do not count, since another does.
     pub dropped: Vec<Execution>,

@@ -33,7 +33,7 @@ pub struct Beside {
     pub filesystem: String,
     /// What was published.
     pub published: String,
-    /// Questions that were held against it.
+    /// Questions that were compared with it.
     pub keys: Vec<String>,
     /// What was found, in words.
     pub found: String,

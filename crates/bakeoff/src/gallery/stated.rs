@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 /// Share by which two figures may differ that are the same: machines round in their own way.
 const SAME: f64 = 1e-6;
 
-/// What stands in `results.json` beside the ledger of a published run.
+/// Content of `results.json` next to the ledger of a published run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "bakeoff-published")]
@@ -26,22 +26,22 @@ pub struct Stated {
     pub form_version: u32,
     /// Version of the program that judged.
     pub bakeoff: String,
-    /// Which rules it judged by; 0 before they were counted.
+    /// Version of the rules that it judged by; 0 before they had versions.
     #[serde(default)]
     pub judge: u32,
     /// The run's id.
     pub run: String,
     /// When it began: RFC 3339, UTC.
     pub began: String,
-    /// What its samples allow to be said.
+    /// Its verdict.
     pub verdict: Verdict,
 }
 
-/// What a run's samples allow to be said.
+/// Verdict of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// Which contender to take; null where nothing can be said.
+    /// Contender to take; null if there is no answer.
     pub take: Option<String>,
     /// How certain that is: `open`, `likely`, `beyond-doubt`.
     #[schemars(with = "Option<String>")]
@@ -88,7 +88,7 @@ pub struct Placed {
     pub samples: usize,
     /// How many times worse than the best; 1 for the best itself.
     pub times: f64,
-    /// What may be said of it against the best: `worse`, `likely-worse`, `tie`, `unresolved`, `too-few`; null for the best itself.
+    /// Its relation to the best: `worse`, `likely-worse`, `tie`, `unresolved`, `too-few`; null for the best itself.
     #[schemars(with = "Option<String>")]
     pub relation: Option<Relation>,
 }

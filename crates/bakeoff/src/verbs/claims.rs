@@ -27,7 +27,7 @@ pub struct Held {
     claims: Vec<HeldClaim>,
 }
 
-/// A claim, and what became of it.
+/// A claim and its result.
 #[derive(Serialize, JsonSchema)]
 struct HeldClaim {
     /// Its id in the claims file.
@@ -36,7 +36,7 @@ struct HeldClaim {
     source: String,
     /// In words.
     statement: String,
-    /// Kind of device that it was said of.
+    /// Kind of device that the claim is about.
     device: String,
     /// When its method stopped the clock.
     clock: Clock,
@@ -48,13 +48,13 @@ struct HeldClaim {
     cache: String,
     /// Left contender.
     left: String,
-    /// What it is said to be.
+    /// The claimed relation.
     relation: ClaimRelation,
     /// Right contender.
     right: String,
-    /// How many times, where it was said.
+    /// Published factor, if there is one.
     published: Option<f64>,
-    /// What became of it.
+    /// The result.
     outcome: Outcome,
     /// Why it cannot be tested in this run; null where it can.
     obstacle: Option<String>,
@@ -62,7 +62,7 @@ struct HeldClaim {
     measured: Option<f64>,
     /// 95 % interval of that.
     interval: Option<Interval>,
-    /// Whether the interval contains the published factor, where both are there.
+    /// Whether the interval contains the published factor, if both exist.
     factor_agrees: Option<bool>,
     /// Contenders of it that ran in the nearest supported form of a published option set; none for most claims.
     nearest: Vec<NearestForm>,
@@ -77,28 +77,28 @@ struct NearestForm {
     of: String,
     /// Name of the contender in the run.
     contender: String,
-    /// What is otherwise, and why.
+    /// What differs, and why.
     differs: Vec<Difference>,
 }
 
 /// An option of a published set that the kernel does not take.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct Difference {
-    /// What is otherwise: `with device.flushes=off instead of nobarrier`.
+    /// What differs: `with device.flushes=off instead of nobarrier`.
     what: String,
-    /// What became of the option, and what of its effect cannot be had.
+    /// What became of the option, and which of its effects are unavailable.
     why: String,
 }
 
-/// What became of a claim.
+/// Result of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Outcome {
     /// As claimed.
     Holds,
-    /// The other way round; of a claim of equality: they differ.
+    /// The opposite holds; for a claim of equality: they differ.
     Reversed,
-    /// The samples show no difference; of a claim of equality: they do not tell.
+    /// The samples show no difference; for a claim of equality: undecided.
     NoDifferenceShown,
     /// It cannot be tested in this run.
     NotTestable,

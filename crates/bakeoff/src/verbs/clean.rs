@@ -23,7 +23,7 @@ pub struct Outcome {
     dry_run: bool,
     /// Interrupted runs.
     runs: Vec<Run>,
-    /// What looks like a run's and is not known here.
+    /// What looks like a run's leftover, but is unknown here.
     strangers: Vec<Stranger>,
     /// Images of aged filesystems.
     aged: Vec<Aged>,
@@ -40,19 +40,19 @@ impl Answer for Outcome {
 struct Run {
     /// Its id.
     id: String,
-    /// Its process; null where its mark cannot be read.
+    /// Its process; null if its cleanup record cannot be read.
     process: Option<u32>,
     /// What was found, in sentences.
     found: Vec<String>,
     /// What was removed.
     removed: Vec<String>,
-    /// What the run did not make, and why it is left.
+    /// What the run did not create, and why it is left.
     left_alone: Vec<String>,
-    /// What was set aside, and why; with `--dry-run` that of the last try.
+    /// What could not be removed, and why; with `--dry-run`, as of the last try.
     problems: Vec<String>,
 }
 
-/// An aged image that is kept.
+/// A cached aged image.
 #[derive(Serialize, JsonSchema)]
 struct Aged {
     /// Folder that keeps it.
@@ -61,7 +61,7 @@ struct Aged {
     title: String,
     /// Its length in bytes.
     bytes: u64,
-    /// What it takes on the disk.
+    /// Its size on the disk.
     bytes_on_disk: u64,
     /// Whether it was removed.
     removed: bool,

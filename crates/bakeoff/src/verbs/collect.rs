@@ -40,7 +40,7 @@ pub struct Collected {
 pub struct Progress {
     /// Every part of the job.
     parts: Vec<PartState>,
-    /// The run that was put together; null before, and where only the progress was asked for.
+    /// The merged run; null before that, and if only the progress was requested.
     run: Option<String>,
 }
 

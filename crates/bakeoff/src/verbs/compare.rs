@@ -27,11 +27,11 @@ pub struct Answered {
     b: OneSide,
     /// Operation by operation.
     comparison: Comparison,
-    /// Share by which B may be worse (`--fail-on`); null where that was not asked.
+    /// Share by which B may be worse (`--fail-on`); null without that option.
     fail_on: Option<f64>,
     /// Rows of the comparison, by index, that are worse by more than that: a regression, exit status 4.
     failures: Vec<usize>,
-    /// Rows that do not tell whether B is worse by more than that; exit status 5 where `--fail-on` has `inconclusive` and there are no failures.
+    /// Rows in which it is undecided whether B is worse by more than that; exit status 5 if `--fail-on` has `inconclusive` and there are no failures.
     inconclusive: Vec<usize>,
 }
 

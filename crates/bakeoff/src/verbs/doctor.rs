@@ -12,7 +12,7 @@ use serde::Serialize;
 use system::Sysfs as _;
 use system::doctor::{Check, Level};
 
-/// What was found out about this machine.
+/// What was found about this machine.
 #[derive(Serialize, JsonSchema)]
 pub struct Doctor {
     /// The worst level of all checks.

@@ -51,16 +51,16 @@ struct OneEntry {
     filesystems: Vec<String>,
     /// Workloads.
     workloads: Vec<String>,
-    /// Whom to take; null where nothing can be said.
+    /// Contender to take; null if there is no answer.
     take: Option<String>,
-    /// How certain that is: `open`, `likely`, `beyond-doubt`; null where nothing can be said.
+    /// How certain that is: `open`, `likely`, `beyond-doubt`; null if there is no answer.
     #[schemars(with = "Option<String>")]
     certainty: Option<Certainty>,
     /// Its ledger, below the folder of the page.
     ledger: String,
 }
 
-/// A folder that was not taken.
+/// A refused folder.
 #[derive(Serialize, JsonSchema)]
 struct OneRefused {
     /// The folder.
@@ -69,7 +69,7 @@ struct OneRefused {
     why: String,
 }
 
-/// How many times worse one contender is than another, over the runs that held them against each other.
+/// How many times worse one contender is than another, over the runs that compared them.
 #[derive(Serialize, JsonSchema)]
 struct Ratio {
     /// Class of disk; null for all real disks together.
@@ -80,7 +80,7 @@ struct Ratio {
     scale: String,
     /// The line of it, in words.
     line: String,
-    /// The contender that the other is held against.
+    /// The contender that the other is compared with.
     of: String,
     /// The contender that is so many times worse.
     contender: String,
@@ -88,15 +88,15 @@ struct Ratio {
     ratio: f64,
     /// 95 % interval of that.
     interval: Span,
-    /// Where a further machine lies with 95 %; null below three machines.
+    /// 95 % range for a further machine; null below three machines.
     prediction: Option<Span>,
-    /// Runs that it rests on.
+    /// Runs that it is based on.
     runs: usize,
     /// Machines that these were measured on.
     machines: usize,
 }
 
-/// How a published claim fared.
+/// Results of a published claim.
 #[derive(Serialize, JsonSchema)]
 struct Score {
     /// Its id in `published/claims.csv`.
@@ -105,7 +105,7 @@ struct Score {
     statement: String,
     /// Runs on which it holds.
     holds: usize,
-    /// Runs on which it is the other way round.
+    /// Runs on which the opposite holds.
     reversed: usize,
     /// Runs that could test it.
     tested: usize,

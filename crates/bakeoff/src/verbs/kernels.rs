@@ -11,7 +11,7 @@ use staging::{DebianKernel, DebianKernels};
 /// Kernels of Debian for guests.
 #[derive(Serialize, JsonSchema)]
 pub struct Kernels {
-    /// When Debian's suites were read: RFC 3339, UTC; null where they never could be.
+    /// When Debian's suites were read: RFC 3339, UTC; null if never.
     read: Option<String>,
     #[serde(flatten)]
     found: DebianKernels,

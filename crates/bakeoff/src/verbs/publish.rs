@@ -20,9 +20,9 @@ use system::create::Folder;
 /// `bakeoff publish --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct Published {
-    /// The folder; null where nothing was to be written.
+    /// The folder; null if nothing was to be written.
     folder: Option<String>,
-    /// The runs, in the order in which they were asked for.
+    /// The runs, in the requested order.
     runs: Vec<OneRun>,
     /// Runs that `--run all` cannot publish.
     not_published: Vec<NotPublished>,
@@ -44,13 +44,13 @@ struct OneRun {
     run: String,
     /// Its question in a line, as it leaves.
     title: String,
-    /// Whether it was written now; false for a preview, and where the folder holds it already.
+    /// Whether it was written now; false for a preview, and if the folder has it already.
     written: bool,
     /// Its files.
     files: Vec<OneFile>,
     /// What was left out, and how often.
     left_out: BTreeMap<String, u64>,
-    /// Every published text, by its place in the ledger; places of lists are written `[]`. All else is numbers.
+    /// Every published text, by its location in the ledger; lists are written `[]`. Everything else is numbers.
     texts: BTreeMap<String, BTreeSet<String>>,
 }
 

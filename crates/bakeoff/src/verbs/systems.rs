@@ -32,7 +32,7 @@ pub struct Systems {
     has_kvm: bool,
     /// I/O schedulers of current kernels; the device decides which of them it offers.
     schedulers: Vec<String>,
-    /// Old names of schedulers, and what took their place.
+    /// Old names of schedulers, and the names that replaced them.
     scheduler_aliases: BTreeMap<String, String>,
     /// Option sets by name, which `--fs` takes as it takes filesystems.
     option_sets: Vec<String>,

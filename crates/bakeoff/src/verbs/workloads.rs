@@ -80,9 +80,9 @@ struct Choice {
     name: String,
     /// What it does.
     about: String,
-    /// Its value if nothing is said, for each scale.
+    /// Its default value, for each scale.
     default: BTreeMap<String, String>,
-    /// The only values that it takes; empty: any that fits where it is used.
+    /// The only valid values; empty: any that fits its use.
     allowed: Vec<String>,
     /// Those with which a crash may destroy data on filesystems that write in place.
     weaker_in_place: Vec<String>,

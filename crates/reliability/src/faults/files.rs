@@ -20,18 +20,18 @@ pub(crate) struct Known {
     sectors: u32,
 }
 
-/// What became of files.
+/// Numbers of files by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Read, and as they were written.
+    /// Read with the right content.
     pub right: u32,
-    /// Could not be read, and the filesystem said so.
+    /// Could not be read, and the filesystem reported it.
     pub failed: u32,
-    /// Read, and not as they were written: nobody said so.
+    /// Read with wrong content, without an error.
     pub wrong: u32,
-    /// Not there, as if they had never been: nobody said so.
+    /// Gone without an error.
     pub missing: u32,
-    /// The first that was not right, in words.
+    /// The first wrong one, in words.
     pub example: Option<String>,
 }
 

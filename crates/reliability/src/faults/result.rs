@@ -10,27 +10,27 @@ use records::Durability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a contender stood a fault: the worst of what was seen in any round.
+/// Result of a contender with a fault: the worst of all rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Everything was right, and no call failed.
+    /// All data was correct, and no call failed.
     Unharmed,
-    /// What could not be done or read was reported, and it could be written all the time.
+    /// Failures were reported, and the filesystem stayed writable.
     Reported,
-    /// It was reported, and nothing could be written any more.
+    /// Failures were reported, but nothing could be written at the end.
     Stopped,
-    /// Calls did not come back, not even on the whole disk: the filesystem's own server, or the virtual machine, had to be ended.
+    /// Calls did not return even on the repaired disk: the filesystem's server or the virtual machine had to be killed.
     Hung,
-    /// Files that stood there before, or had been acknowledged, could not be read on the whole disk, and reading them said so.
+    /// On the repaired disk, reading an original or acknowledged file failed with an error.
     Unreadable,
-    /// It could not be mounted any more, not even on the whole disk.
+    /// The repaired disk could not be mounted either.
     NotMounted,
-    /// The kernel of the virtual machine that had it mounted ended, or hung.
+    /// The kernel of the virtual machine crashed or hung.
     KernelLost,
-    /// What had been acknowledged was gone or wrong on the whole disk, and nobody had said so.
+    /// Acknowledged data was gone or wrong on the repaired disk, and no call reported it.
     Lost,
-    /// Wrong data was returned, or files were gone, and nobody said so.
+    /// Wrong data was returned, or files were gone, and no call reported it.
     Silent,
 }
 
@@ -39,71 +39,71 @@ pub enum Verdict {
 pub struct FaultResult {
     /// Name of the fault, as in docs/faults.md.
     pub name: String,
-    /// What was wrong with the disk, in a sentence.
+    /// The fault, in a sentence.
     pub title: String,
     /// The worst of all rounds.
     pub verdict: Verdict,
-    /// How often it was done, each time on a fresh filesystem.
+    /// Rounds, each on a fresh filesystem.
     pub rounds: u32,
-    /// Blocks that were harmed before mounting.
+    /// Blocks damaged before mounting.
     pub blocks: u64,
     /// Requests to the disk that failed or waited.
     pub met: u64,
-    /// Rounds in which it could not be mounted on the harmed disk.
+    /// Rounds in which it could not be mounted on the faulty disk.
     pub refused: u32,
-    /// What mounting answered, the first time.
+    /// Error of mounting, the first time.
     pub refusal: Option<String>,
-    /// Files that stood there before, read on the harmed disk.
+    /// The original files, read on the faulty disk.
     pub read: Counts,
-    /// Files that were written there and acknowledged by fsync of them and of their folder, or by syncfs.
+    /// Files that were written then, and acknowledged by fsync of the file and its folder, or by syncfs.
     pub acknowledged: u32,
-    /// Calls that failed there.
+    /// Calls that failed then.
     pub failed_calls: u32,
     /// The first of them.
     pub first_error: Option<String>,
-    /// Seconds that the slowest took.
+    /// Duration of the slowest call in seconds.
     pub slowest_seconds: f64,
-    /// Rounds in which a call came back only when the disk was mended, 25 s later.
+    /// Rounds in which a call returned only when the disk was repaired, 25 s later.
     pub stuck: u32,
-    /// Rounds in which it did not even then, and the filesystem's own server, or the virtual machine, had to be ended.
+    /// Rounds in which it did not return even then, and the filesystem's server or the virtual machine had to be killed.
     pub hung: u32,
-    /// Rounds that ended the kernel of the virtual machine that had it mounted; what comes after that was not seen.
+    /// Rounds that crashed or hung the kernel of the virtual machine; the rest of these rounds is unknown.
     pub kernel_lost: u32,
-    /// How it ended, the first time.
+    /// How it was lost, the first time.
     pub kernel_loss: Option<String>,
     /// Whether it could be written at the end, in the worst round.
     pub access: Access,
-    /// And once the disk was whole again, before it was mounted anew.
+    /// The same on the repaired disk, before it was mounted again.
     pub access_mended: Access,
-    /// Rounds in which it could not be mounted anew on the whole disk.
+    /// Rounds in which it could not be mounted again on the repaired disk.
     pub refused_again: u32,
-    /// What mounting anew answered, the first time.
+    /// Error of mounting again, the first time.
     pub refusal_again: Option<String>,
-    /// The files that stood there before, read on the whole disk.
+    /// The original files, read on the repaired disk.
     pub after: Counts,
-    /// The acknowledged ones, read there.
+    /// The acknowledged files, read on the repaired disk.
     pub kept: Counts,
-    /// Rounds after which its own check found damage, of those in which it could be asked.
+    /// Rounds after which its own check found damage, of those with a check.
     pub damaged: u32,
-    /// In so many.
+    /// Rounds with a check.
     pub checked: u32,
-    /// What the check said, the first time.
+    /// Output of the check, the first time.
     pub damage: Option<String>,
-    /// What the kernel said last of the device, in the first round in which it said anything.
+    /// The kernel's last messages about the device, in the first round with any.
     pub kernel: Vec<String>,
 }
 
-/// How a contender stood all faults.
+/// Results of a contender with all faults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Harmed {
     /// Its label.
     pub contender: String,
-    /// The driver that mounted it, where that is another filesystem's: ext4's for ext2 and ext3; null where it is its own.
+    /// The driver that mounted it, if it is another filesystem's (ext4's for ext2 and ext3); null if it is its own.
     #[serde(default)]
     pub driver: Option<String>,
-    /// Kernel on which it was harmed.
+    /// Kernel that mounted it.
     pub kernel: String,
-    /// Whether that is a virtual machine's.
+    /// Whether that kernel ran in a virtual machine.
     pub guest: bool,
     /// Options with which it was mounted, as the kernel shows them.
     pub mount_options: Vec<String>,
@@ -111,7 +111,7 @@ pub struct Harmed {
     pub seed: u64,
     /// The faults, in the order of tables.
     pub faults: Vec<FaultResult>,
-    /// Where this contradicts what the filesystem's description says of its durability: one of them is wrong.
+    /// Contradictions between this and the durability in the filesystem's description: one of them is wrong.
     pub contradictions: Vec<String>,
 }
 

@@ -25,14 +25,14 @@ const LIMIT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// It was not mounted.
+    /// It could not be mounted.
     #[default]
     None,
-    /// Writing and syncing answer an error.
+    /// Writing and syncing return an error.
     Failing,
     /// It is read-only.
     ReadOnly,
-    /// A file can be made and synced.
+    /// A file can be created and synced.
     Writable,
 }
 

@@ -32,14 +32,13 @@ const RUN: &str = r#"echo $$ >"$0.group"; "$@" >"$0" 2>/dev/null </dev/null; ech
 /// What a program relies on beyond POSIX.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BeyondPosix {
-    /// Names, from the program's folder on, that POSIX lets be gone when the program has ended: their file was synced, and their folder not after
-    /// they were made. The first 20.
+    /// Names, relative to the program's folder, that POSIX does not protect when the program has ended: their file was synced, but not their folder after they were created. The first 20.
     pub names: Vec<String>,
     /// How many there are.
     pub count: usize,
-    /// Output of its check without them, if that failed: the program relies on more than POSIX promises. Null where it passed, or there are none.
+    /// Output of its check without them, if that failed: the program relies on more than POSIX promises. Null if it passed, or if there are none.
     pub found: Option<String>,
-    /// Why this could not be looked at; null where it was.
+    /// Why this could not be checked; null if it was.
     pub unseen: Option<String>,
 }
 

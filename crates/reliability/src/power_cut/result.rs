@@ -7,37 +7,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How much a promise weighs.
+/// Whether a guarantee is promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strength {
-    /// POSIX or the manual pages of fsync(2), open(2), rename(2) give it: a program may rely on it.
+    /// POSIX or the manual pages of fsync(2), open(2), rename(2) promise it: a program may rely on it.
     Promised,
-    /// Nobody gives it, and many programs live by it.
+    /// No standard promises it, but many programs rely on it.
     Hoped,
 }
 
-/// So many of so many, with the 95 % interval of the share (Clopper and Pearson 1934).
+/// A count of a total, with the 95 % interval of the share (Clopper and Pearson 1934).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// How many.
+    /// The count.
     pub count: u32,
-    /// Of how many.
+    /// The total.
     pub of: u32,
-    /// The share is at least this.
+    /// Lower end of the share's interval.
     pub low: f64,
-    /// And at most this.
+    /// Upper end of the share's interval.
     pub high: f64,
 }
 
-/// A state in which a promise was seen broken.
+/// A state in which a promise was broken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Example {
     /// What was found.
     pub found: String,
     /// After which of the disk's events the power went.
     pub cut: usize,
-    /// What of the writes that were not safe was left, in words.
+    /// Which of the writes that were not safe were left, in words.
     pub left: String,
     /// How many writes were not safe.
     pub pending: usize,
@@ -47,30 +47,30 @@ pub struct Example {
     pub(crate) state: Option<State>,
 }
 
-/// How a promise stood the cuts.
+/// Whether a promise was kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Given {
-    /// It was never seen broken.
+    /// No state broke it.
     Kept,
-    /// It was.
+    /// At least one state broke it.
     Broken,
-    /// No state put it to the test.
+    /// No state tested it.
     Untested,
 }
 
 /// A guarantee as it is, or with a later fsync.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantResult {
-    /// What was synced after the guarantee's own steps; null: nothing.
+    /// What was synced after the guarantee's own steps; null for nothing.
     pub later: Option<Later>,
-    /// How it stood the cuts.
+    /// Whether it was kept.
     pub given: Given,
-    /// States in which it was broken, of those in which it was put to the test.
+    /// States in which it was broken, of those that tested it.
     pub broken: Rate,
-    /// The same of the states that a disk leaves which keeps the order of writes.
+    /// The same for states that a disk leaves if it keeps the order of writes.
     pub broken_in_order: Rate,
-    /// A state that shows it, with as few writes that were not safe as any.
+    /// A state that shows it, with the fewest writes that were not safe.
     pub example: Option<Example>,
 }
 
@@ -81,20 +81,20 @@ pub struct PromiseResult {
     pub name: String,
     /// What is promised, in a sentence.
     pub title: String,
-    /// How much it weighs.
+    /// Whether it is promised.
     pub strength: Strength,
-    /// How it stood the cuts.
+    /// Whether it was kept.
     pub given: Given,
-    /// States in which it was broken, of those in which it was put to the test.
+    /// States in which it was broken, of those that tested it.
     pub broken: Rate,
-    /// The same of the states that a disk leaves which keeps the order of writes.
+    /// The same for states that a disk leaves if it keeps the order of writes.
     pub broken_in_order: Rate,
-    /// A state that shows it, with as few writes that were not safe as any.
+    /// A state that shows it, with the fewest writes that were not safe.
     pub example: Option<Example>,
-    /// The later fsync with which it is worst; null where that is the guarantee as it is.
+    /// The later fsync with the worst result; null if the guarantee without one is the worst.
     #[serde(default)]
     pub worst: Option<Later>,
-    /// Its variants; none in results of versions that had none.
+    /// Its variants; none in results of older versions.
     #[serde(default)]
     pub variants: Vec<VariantResult>,
 }
@@ -117,20 +117,20 @@ impl PromiseResult {
     }
 }
 
-/// A program whose power was cut.
+/// A tested program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramResult {
     /// Its words.
     pub command: String,
-    /// Lines that it printed, each of which acknowledges something.
+    /// Lines that it printed, each an acknowledgement.
     pub acknowledged: usize,
-    /// Whether all that it had acknowledged was there after every cut.
+    /// Whether all acknowledged data was there after every cut.
     pub given: Given,
-    /// States in which something that it had acknowledged was gone.
+    /// States in which acknowledged data was gone.
     pub lost: Rate,
-    /// The same of the states that a disk leaves which keeps the order of writes.
+    /// The same for states that a disk leaves if it keeps the order of writes.
     pub lost_in_order: Rate,
-    /// A state that shows it, with as few writes that were not safe as any.
+    /// A state that shows it, with the fewest writes that were not safe.
     pub example: Option<Example>,
 }
 
@@ -139,19 +139,19 @@ pub struct ProgramResult {
 pub struct Mounts {
     /// States that could not be mounted.
     pub refused: Rate,
-    /// The same of the states in which a block of 4,096 bytes was written in part: a disk with sectors of 512 bytes leaves such, one with sectors of 4,096 does not.
+    /// The same for states with a partly written block of 4,096 bytes, as on disks with sectors of 512 bytes, but not of 4,096.
     pub refused_torn: Rate,
-    /// What the system answered, and the kernel's last words of the device, in the state with as few writes that were not safe as any.
+    /// The system's error, and the kernel's last messages about the device, in the state with the fewest writes that were not safe.
     pub refusal: Option<Example>,
-    /// States at which the kernel of a virtual machine ended, or hung: of those mounted on this machine's own none can be.
+    /// States that crashed or hung the kernel of a virtual machine; none of those mounted by this machine's own kernel.
     pub kernel_lost: Rate,
-    /// What it said last, in the state with as few writes that were not safe as any.
+    /// Its last messages, in the state with the fewest writes that were not safe.
     pub kernel_loss: Option<Example>,
     /// Seconds that mounting took.
     pub seconds: Figures,
-    /// States after which the filesystem's own check, once it was mounted and unmounted, found damage, of those that it was asked about.
+    /// States in which the filesystem's own check found damage after a mount and unmount, of those that were checked.
     pub damaged: Rate,
-    /// What the check said, the first time.
+    /// Output of the check, the first time.
     pub damage: Option<String>,
 }
 
@@ -175,27 +175,27 @@ pub struct Figures {
     pub worst: Option<f64>,
 }
 
-/// How a contender stood the power cuts.
+/// Results of a contender's power cuts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Survived {
     /// Its label.
     pub contender: String,
     /// Its filesystem, by the name of its description.
     pub filesystem: String,
-    /// The driver that mounted it, where that is another filesystem's: ext4's for ext2 and ext3; null where it is its own.
+    /// The driver that mounted it, if it is another filesystem's (ext4's for ext2 and ext3); null if it is its own.
     #[serde(default)]
     pub driver: Option<String>,
-    /// What that description says of its durability, as it was mounted.
+    /// Its durability by that description, as it was mounted.
     pub class: Durability,
-    /// Kernel on which it was cut.
+    /// Kernel that mounted it.
     pub kernel: String,
-    /// Whether that was a virtual machine's.
+    /// Whether that kernel ran in a virtual machine.
     pub guest: bool,
     /// Options with which it was mounted, as the kernel shows them.
     pub mount_options: Vec<String>,
-    /// States that were looked at.
+    /// Inspected states.
     pub states: u32,
-    /// Of these, such as a disk leaves that keeps the order of writes.
+    /// States among them as a disk leaves them that keeps the order of writes.
     pub in_order: u32,
     /// Events of the disk while the work was done: writes, completions, flushes, marks.
     pub events: usize,
@@ -203,27 +203,27 @@ pub struct Survived {
     pub writes: usize,
     /// Flushes that the filesystem sent.
     pub flushes: usize,
-    /// The promises; none where a program was cut.
+    /// The promises; none if a program was tested.
     pub promises: Vec<PromiseResult>,
-    /// The program, where one was cut.
+    /// The program, if one was tested.
     pub program: Option<ProgramResult>,
-    /// Seconds of work whose calls had returned and that was never synced, and that was gone.
+    /// Lost seconds of unsynced work whose calls had returned.
     pub lost_seconds: Figures,
-    /// Most bytes of old or other files' content that one state showed in a file that never held them.
+    /// Bytes of old or other files' content in a file that never contained them; the most in any state.
     pub foreign_bytes: u64,
     /// How mounting went.
     pub mounts: Mounts,
-    /// Where this contradicts what the filesystem's description says of its durability: one of them is wrong.
+    /// Contradictions between this and the durability in the filesystem's description: one of them is wrong.
     pub contradictions: Vec<String>,
-    /// Descriptions of the states that were kept, each of which `powercut --again` looks at anew.
+    /// Descriptions of saved states, each of which `powercut --again` inspects again.
     pub kept: Vec<PathBuf>,
     /// Seed of the work and of the states.
     pub seed: u64,
-    /// Whether the disk lied about its flushes.
+    /// Whether the disk ignored flushes.
     pub lying: bool,
-    /// Whether every state had a write that was torn within a block, so that shares say nothing of cuts at large.
+    /// Whether every state had a write torn within a block, so that shares do not apply to cuts in general.
     pub torn: bool,
-    /// Seconds that all of it took.
+    /// Total duration in seconds.
     pub seconds: f64,
 }
 

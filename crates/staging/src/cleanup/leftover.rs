@@ -40,7 +40,7 @@ pub(crate) enum Source {
     Image(PathBuf),
 }
 
-/// Something that looks like a run's and is not removed, since nothing proves that it was made here by a run that is gone.
+/// Something that looks like a run's leftover, but is not removed, since nothing proves that an ended run created it here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stranger {
     /// The file.

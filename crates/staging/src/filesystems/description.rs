@@ -27,10 +27,10 @@ pub struct Filesystem {
     pub title: String,
     /// One sentence about it.
     pub about: String,
-    /// What else must be said of where it can compete; empty for nothing.
+    /// A further remark on where it can compete; empty for none.
     #[serde(default)]
     pub note: String,
-    /// Whether it takes part where no filesystem is named: people choose it today, for disks of any kind.
+    /// Whether it takes part if no filesystem is named: it is a common choice today, for disks of any kind.
     #[serde(default)]
     pub by_default: bool,
     /// Name under which the kernel lists it in /proc/filesystems.
@@ -53,7 +53,7 @@ pub struct Filesystem {
     /// How mkfs options are read back.
     #[serde(default)]
     pub readback: Vec<ReadBack>,
-    /// How its free space is looked at.
+    /// How its free space is inspected.
     pub free_space: Option<FreeSpaceFacts>,
     /// mkfs settings by the names that axes use, and how each is written.
     #[serde(default)]
@@ -61,11 +61,11 @@ pub struct Filesystem {
     /// Settings that exclude each other.
     #[serde(default)]
     pub excludes: Vec<Exclusion>,
-    /// What it promises for data, unless something that was found says otherwise.
+    /// What it promises for data, unless options or features that were found change that.
     pub durability: DurabilityFacts,
     /// What makes written data safe.
     pub sync: SyncFacts,
-    /// It has a cache that the kernel's drop_caches does not empty, and unmounting does.
+    /// It has a cache that unmounting empties, but the kernel's drop_caches does not.
     #[serde(default)]
     pub remount_empties_cache: bool,
     /// Sizes.
@@ -82,12 +82,12 @@ pub struct Filesystem {
     pub features: FeatureTools,
     /// It is served over a network: a file in `shared/`.
     pub shared: Option<SharedFacts>,
-    /// A process of its own that serves it.
+    /// A separate process that serves it.
     pub daemon: Option<DaemonFacts>,
     /// What it needs in a guest.
     #[serde(default)]
     pub guest: GuestFacts,
-    /// Its tools may lie in a folder of their own.
+    /// Its tools may be in a separate folder.
     pub unpacked: Option<UnpackedFacts>,
     /// The description as its file has it.
     #[serde(skip)]
@@ -104,7 +104,7 @@ pub struct Filesystem {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GuestFacts {
-    /// Kernel that has it, for machines whose own has not: `debian:6.1`.
+    /// Kernel that has it, for machines whose own kernel lacks it: `debian:6.1`.
     pub kernel: Option<String>,
     /// Modules that it needs, in addition to its own.
     pub modules: Vec<String>,
@@ -120,7 +120,7 @@ pub struct GuestFacts {
 pub struct UnpackedFacts {
     /// Folder with `sbin/`, and `lib/` for libraries that only these programs use, below `~/.cache/bakeoff` or `/usr/lib/bakeoff`; `FOLDER-6.12` goes before it in guests of `debian:6.12`.
     pub folder: String,
-    /// What a person types to have it made.
+    /// The command that builds it.
     pub made_by: String,
 }
 
@@ -157,7 +157,7 @@ pub struct Make {
     pub defaults: Vec<MakeDefault>,
 }
 
-/// A device of a contender's own: an mkfs option may name it, and it is taken like the device under test.
+/// A contender's own device: an mkfs option may name it, and it is checked like the device under test.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceRule {
@@ -167,16 +167,16 @@ pub struct DeviceRule {
     pub flag: String,
     /// The key within the flag's list whose value is the device.
     pub key: String,
-    /// The mount option that names it once more, which is given by itself; absent where none does.
+    /// The mount option that also names it, which is added automatically; absent for none.
     #[serde(default)]
     pub mount: Option<String>,
-    /// Makes it ready before mkfs; `{device}` is this device, `{options}` what follows the contender's own options. Empty: mkfs does.
+    /// Prepares it before mkfs; `{device}` is this device, `{options}` what follows the contender's own options. Empty: mkfs does.
     #[serde(default)]
     pub make: Vec<String>,
     /// Flags of the contender's options that [`DeviceRule::make`] gets too.
     #[serde(default)]
     pub follows: Vec<String>,
-    /// What blkid calls what lies on it then, where it cannot carry our label.
+    /// The type that blkid then shows for it, if it cannot carry our label.
     #[serde(default)]
     pub leaves: Option<String>,
     /// Words for `{devices}` in the command that checks the filesystem.
@@ -206,7 +206,7 @@ pub struct Mounting {
     /// Mounts it again after an unmount, where that is another command.
     #[serde(default)]
     pub again: Vec<String>,
-    /// Makes what a crash left fit to be mounted, where the kernel does not do that itself; status 1 says that something was mended.
+    /// Repairs the filesystem after a crash so that it can be mounted, if the kernel does not; status 1 means that something was repaired.
     #[serde(default)]
     pub recover: Vec<String>,
     /// The command that unmounts it.
@@ -224,13 +224,13 @@ pub struct Mounting {
     pub shown: Vec<String>,
     /// Key of [`Filesystem::inspect`] whose output shows options as `key value` or `key=value` lines.
     pub shown_by: Option<String>,
-    /// Options by another name: what a person may write, and what it becomes.
+    /// Options by another name: the accepted spelling, and what it becomes.
     #[serde(default)]
     pub aliases: BTreeMap<String, String>,
     /// Options that the kernel takes without showing them: each holds unless one of these is shown.
     #[serde(default)]
     pub silent: BTreeMap<String, Vec<String>>,
-    /// Options that are gone, each with what became of it and what comes nearest.
+    /// Removed options, each with what became of it and the nearest replacement.
     #[serde(default)]
     pub gone: BTreeMap<String, crate::filesystems::gone::Gone>,
 }
@@ -244,10 +244,10 @@ pub struct Check {
     /// Exit statuses that mean that nothing is wrong.
     #[serde(default = "zero")]
     pub clean: Vec<i32>,
-    /// Beginnings of lines that it prints of a sound filesystem, too: they are not the reason where something is wrong.
+    /// Beginnings of lines that it also prints for an intact filesystem: they are never given as the reason of a failure.
     #[serde(default)]
     pub routine: Vec<String>,
-    /// It leaves nothing that could be mounted again, so that it is only done at the end.
+    /// After it, the filesystem cannot be mounted again, so it only runs at the end.
     #[serde(default)]
     pub last: bool,
 }
@@ -256,7 +256,7 @@ fn zero() -> Vec<i32> {
     vec![0]
 }
 
-/// How free space is looked at, of a filesystem that is not mounted.
+/// How free space of an unmounted filesystem is inspected.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpaceFacts {
@@ -281,7 +281,7 @@ pub struct ReadBack {
     /// Text before the value, for [`Form::Line`].
     #[serde(default)]
     pub line: String,
-    /// Stands behind the value there: a unit.
+    /// Follows the value there: a unit.
     #[serde(default)]
     pub suffix: String,
     /// Features that the tool shows by another name than mkfs takes, for [`Form::Features`].
@@ -299,7 +299,7 @@ pub enum Form {
     Line,
     /// The value is a word of the line that holds [`ReadBack::line`], in any case and with or without punctuation.
     Word,
-    /// A line begins with the key and goes on with the value, or with the pool's name before both.
+    /// A line begins with the key and the value, or with the pool's name before both.
     Property,
     /// Each item is a feature that appears on [`ReadBack::line`] (anywhere, if that is empty), or with `^` before it does not.
     Features,
@@ -361,7 +361,7 @@ pub struct SyncFacts {
     /// Then this command; empty for none.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Writes to its place what the journal holds, so that nothing dirty keeps metadata in memory; run before caches are dropped.
+    /// Checkpoints the journal, so that nothing dirty keeps metadata in memory; run before caches are dropped.
     #[serde(default)]
     pub checkpoint: Vec<String>,
 }
@@ -370,13 +370,13 @@ pub struct SyncFacts {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Smallest device in bytes on which it can be made and is itself.
+    /// Smallest device in bytes on which it can be made and behaves as usual.
     pub smallest: u64,
     /// Why not less.
     pub because: String,
 }
 
-/// A process of its own that serves a filesystem.
+/// A separate process that serves a filesystem.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DaemonFacts {
@@ -386,9 +386,9 @@ pub struct DaemonFacts {
     pub comm: String,
     /// Succeeds when it is ready.
     pub ready: Vec<String>,
-    /// Stands before every command that concerns the filesystem, and before the work itself.
+    /// Precedes every command for the filesystem, and the work itself.
     pub prefix: Vec<String>,
-    /// Gives up what it serves, before it is ended.
+    /// Releases what it serves, before it is stopped.
     pub give_up: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct FeatureTools {
     pub scrub: Vec<String>,
 }
 
-/// Options with which a feature is there.
+/// Options that enable a feature.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -50,7 +50,7 @@ pub struct Resize {
     /// Only while it is not mounted.
     #[serde(default)]
     pub offline: bool,
-    /// Tried unmounted where the command is refused: growing a mounted filesystem may need a right that even root lacks in a container.
+    /// Tried on the unmounted filesystem if the command is refused: growing a mounted one may need a privilege that even root lacks in a container.
     #[serde(default)]
     pub unmounted: Vec<String>,
 }

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// What is added to the name of an option set that runs in its nearest form.
 const NEAREST: &str = " (nearest)";
 
-/// A mount option that is gone, and what comes nearest to it.
+/// A removed mount option, and the nearest replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gone {
-    /// First release of Linux that does not take it: `4.19`. Absent: none that a contender can run on does.
+    /// First release of Linux that rejects it: `4.19`. Absent: all that a contender can run on do.
     #[serde(default)]
     pub since: Option<String>,
     /// What became of it, as a clause.
@@ -26,7 +26,7 @@ pub struct Gone {
     /// Settings of the device that come nearest to it, as the axis `device.NAME` takes them; an option set gets them in its place.
     #[serde(default)]
     pub device: BTreeMap<String, String>,
-    /// What of its effect cannot be had so, as a clause; absent: nothing.
+    /// Which of its effects the replacement lacks, as a clause; absent for none.
     #[serde(default)]
     pub lost: Option<String>,
 }

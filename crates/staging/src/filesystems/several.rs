@@ -10,17 +10,17 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SeveralFacts {
-    /// What it calls such a volume: `raid1`.
+    /// Its name for such a volume: `raid1`.
     pub called: String,
-    /// Makes it, in the place of `make.command`.
+    /// Makes it, instead of `make.command`.
     pub make: Vec<String>,
-    /// Mounts it, in the place of `mount.command`; empty: that one does.
+    /// Mounts it, instead of `mount.command`; empty: that command does.
     #[serde(default)]
     pub mount: Vec<String>,
     /// Mounts it while one device is missing; empty: the usual mount.
     #[serde(default)]
     pub mount_degraded: Vec<String>,
-    /// Checks it, in the place of `check.command`; empty: that one does.
+    /// Checks it, instead of `check.command`; empty: that command does.
     #[serde(default)]
     pub check: Vec<String>,
     /// Run one after the other, until each block is on two devices again. The last may only return then.

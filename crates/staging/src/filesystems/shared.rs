@@ -8,15 +8,15 @@ use serde::Deserialize;
 /// Servers beyond which nothing is started here.
 const MOST_SERVERS: u32 = 16;
 
-/// What is said of the servers of a shared filesystem.
+/// The servers of a shared filesystem.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SharedFacts {
-    /// How many there are, each in a network namespace of its own; 1 to 16.
+    /// How many there are, each in its own network namespace; 1 to 16.
     pub servers: u32,
     /// How data lies on them, in words that end a sentence: `each file on both`.
     pub layout: String,
-    /// Fails where a server is lost, and prints which, and what that leaves to be done: asked after the work, and after a failure.
+    /// Fails if a server is lost, and prints which one and what to do; runs after the work, and after a failure.
     pub intact: Vec<String>,
 }
 

@@ -9,23 +9,23 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SnapshotFacts {
-    /// Makes the empty root something of which snapshots can be taken; empty where any folder is.
+    /// Prepares the empty root for snapshots; empty if any folder can have them.
     #[serde(default)]
     pub prepare: Vec<Vec<String>>,
     /// Takes one.
     pub take: Vec<Vec<String>>,
     /// Deletes one.
     pub delete: Vec<Vec<String>>,
-    /// Waits until what was deleted is free again; absent where deleting waits for it, or nothing can.
+    /// Waits until deleted space is free again; absent if deleting waits for it, or nothing can.
     #[serde(default)]
     pub await_free_space: Vec<Vec<String>>,
-    /// Puts the root back to where it was then; absent where it cannot.
+    /// Rolls the root back to the snapshot; absent if it cannot.
     #[serde(default)]
     pub rollback: Vec<Vec<String>>,
-    /// Makes it seen, where that is not so from the beginning.
+    /// Makes it visible, if it is not from the start.
     #[serde(default)]
     pub show: Vec<Vec<String>>,
-    /// Where the root is seen in it, below the mountpoint.
+    /// Where the root appears in it, below the mountpoint.
     pub seen: String,
 }
 

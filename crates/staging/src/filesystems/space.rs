@@ -29,7 +29,7 @@ pub struct SpaceFacts {
     pub fixed: u64,
     /// Share of the device that files cannot use: reserves, space for the cleaner.
     pub share: f64,
-    /// How many inodes mkfs makes, where their number is fixed then.
+    /// How many inodes mkfs makes, if their number is fixed then.
     pub inodes: Option<InodeFacts>,
 }
 

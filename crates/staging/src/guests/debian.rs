@@ -25,7 +25,7 @@ pub struct DebianKernels {
     /// When Debian's suites were read, milliseconds since 1970; absent where that never went well.
     #[serde(skip)]
     pub read_ms: Option<u64>,
-    /// Why they could not be read just now; null where they were, or where what was read is not older than a day.
+    /// Why they could not be read now; null if they were, or if the last reading is at most a day old.
     pub not_read: Option<String>,
     /// Suites that could not be read then.
     pub unread: Vec<UnreadSuite>,
@@ -40,7 +40,7 @@ pub struct DebianKernels {
 pub struct UnreadSuite {
     /// Its name.
     pub suite: String,
-    /// What apt said of it.
+    /// Error message of apt.
     pub why: String,
 }
 
@@ -51,15 +51,15 @@ pub struct DebianKernel {
     pub name: String,
     /// Its series: `6.12`.
     pub series: String,
-    /// Version of the newest package; null where no suite has the series any more.
+    /// Version of the newest package; null if no suite has the series any longer.
     pub version: Option<String>,
     /// The package; null as the version is.
     pub package: Option<String>,
     /// The suite that has it; null as the version is.
     pub suite: Option<String>,
-    /// Whether it is one of Linus's candidates, which `debian:newest` passes over.
+    /// Whether it is a release candidate, which `debian:newest` skips.
     pub is_candidate: bool,
-    /// Release of the kernel that is here already and is used; null where it is downloaded when it is first asked for.
+    /// Release of the downloaded kernel that is used; null if it is downloaded on first use.
     pub release_here: Option<String>,
 }
 
