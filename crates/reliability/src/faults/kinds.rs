@@ -75,7 +75,7 @@ impl KnownFault {
 
 /// All faults, in the order of tables.
 pub const FAULTS: [KnownFault; 10] = [
-    KnownFault { name: "none", title: "nothing is wrong with the disk: the control", act: Act::Nothing },
+    KnownFault { name: "none", title: "no fault: the control", act: Act::Nothing },
     KnownFault {
         name: "bit-flips",
         title: "one bit is flipped in each of 64 data blocks of files",
