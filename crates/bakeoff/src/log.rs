@@ -25,7 +25,7 @@ impl Log {
         let path = ledger.with_extension("log");
         let file = open(&path);
         if let Err(error) = &file {
-            eprintln!("writing no log: opening {}: {error}", path.display());
+            eprintln!("no log is written: opening {}: {error}", path.display());
         }
         Self { file: file.ok(), path }
     }

@@ -64,7 +64,7 @@ fn the_report_of_a_run_shows_what_its_filesystems_can_do_where_that_is_asked_for
     let work = "run small-files --set files=50 --set some=10 --fs xfs --image 512MiB --samples 1 --no-twin --plain";
     place.bakeoff(&format!("{work} --features --scratch . --report report")).well();
     let shown = place.bakeoff("show --full").well().out;
-    let table = shown.split("What they can do").nth(1).expect("it has a table of its own");
+    let table = shown.split("Features of the filesystems").nth(1).expect("it has a table of its own");
     let row = |question: &str| table.lines().find(|line| line.starts_with(question)).unwrap_or("").trim_end();
     assert!(row("reflinks").ends_with("yes") && row("snapshots").ends_with("no"), "{table}");
     assert!(row("copies within the kernel").contains("sharing"), "{table}");

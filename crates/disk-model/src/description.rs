@@ -325,7 +325,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Parts, ModelError> {
         return Err(ModelError::Range { file: file.into(), key: "capacity_bytes".into(), value, lowest, highest });
     }
     if raw.title.trim().is_empty() || raw.title.lines().count() > 1 {
-        return Err(check.contradiction("title", "it must be one readable line"));
+        return Err(check.contradiction("title", "it must be one line of printable characters"));
     }
     let machine = match (&raw.hard_disk, &raw.flash) {
         (Some(disk), None) => Machine::HardDisk(Check { file, table: "hard-disk." }.hard_disk(disk, capacity)?),

@@ -76,7 +76,7 @@ pub fn maybe_named<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> 
 /// A column that holds a whole number; SQLite's are signed.
 pub fn whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<T, Fault> {
     let number: i64 = row.get(column)?;
-    T::try_from(number).map_err(|_| Fault::field(column, format!("it holds {number}, which is not possible")))
+    T::try_from(number).map_err(|_| Fault::field(column, format!("it holds the impossible value {number}")))
 }
 
 /// As [`whole`], where it may be absent.

@@ -13,7 +13,7 @@ pub enum ReliabilityError {
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// A step of the work failed on the whole disk.
-    #[error("the work failed on the whole disk: {doing}: {why}")]
+    #[error("the work failed on the intact disk: {doing}: {why}")]
     Work {
         /// What was being done.
         doing: String,

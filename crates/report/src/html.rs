@@ -300,9 +300,9 @@ fn contents(view: &View) -> Markup {
                 @for scaling in &view.scalings { li { a href={ "#" (scaling.slug) } { (scaling.title) ", by " (scaling.setting) } } }
                 @if !view.pivots.is_empty() { li { a href="#axes" { "By axis" } } }
                 @if view.machines.is_some() { li { a href="#machines" { "Machines" } } }
-                @if !view.costs.is_empty() { li { a href="#costs" { "What else it costs" } } }
+                @if !view.costs.is_empty() { li { a href="#costs" { "Other costs" } } }
                 li { a href="#contenders" { "Contenders" } }
-                @if !view.run.features.is_empty() { li { a href="#features" { "What they can do" } } }
+                @if !view.run.features.is_empty() { li { a href="#features" { "Features" } } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#commands" { "Commands" } }
                 li { a href="#again" { "Do it again" } }

@@ -216,7 +216,7 @@ pub fn page(title: &str, id: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            (page_head(&format!("Under way: {title}"), env!("CARGO_PKG_VERSION"), None, &[STYLE, OWN_STYLE], &program))
+            (page_head(&format!("In progress: {title}"), env!("CARGO_PKG_VERSION"), None, &[STYLE, OWN_STYLE], &program))
             body.live {
                 header.top {
                     p.quiet.asked { (title) }

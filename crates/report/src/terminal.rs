@@ -49,7 +49,7 @@ pub fn show(view: &View, style: Style) -> String {
     text.push_str(&costs::costs(view, style));
     text.push_str(&costs::options(view, style));
     if !view.run.features.is_empty() {
-        text.push_str(&style.heading("What they can do"));
+        text.push_str(&style.heading("Features of the filesystems"));
         text.push_str(&features::feature_table(&view.run.features, &|_, _| false, style.width));
     }
     text.push_str(&ending(view, style));

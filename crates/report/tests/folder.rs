@@ -335,7 +335,7 @@ fn costs_stand_in_every_form_with_all_their_digits() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["costs"][0]["contenders"][0]["make_seconds"], 0.12);
     let page = fs::read_to_string(folder.path().join("index.html")).expect("the page");
-    assert!(page.contains("What else it costs") && page.contains("href=\"#costs\""));
+    assert!(page.contains("Other costs") && page.contains("href=\"#costs\""));
     let book = spreadsheet_ods::read_ods(folder.path().join("results.ods")).expect("it is read back");
     let costs = (0..book.num_sheets()).map(|at| book.sheet(at)).find(|sheet| sheet.name() == "Costs").expect("a sheet");
     assert_eq!(costs.value(1, 2).as_f64_opt(), Some(0.12));

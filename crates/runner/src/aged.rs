@@ -95,7 +95,7 @@ impl Wanted {
         if (ager.stop)() {
             return Err(VenueError::Stopped);
         }
-        watcher.news(News::Step("keeping the aged image"));
+        watcher.news(News::Step("saving the aged image"));
         let mut state = |kept: Kept| self.state(volume, &aged, &layout, kept);
         let image = stage.keep(cache, key, &self.title, &mut state)?;
         watcher.news(News::Remark(&format!("aged {}: {}", self.title, image.state.summary)));

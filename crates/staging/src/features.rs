@@ -24,7 +24,7 @@ use std::time::Duration;
 /// What is asked: a key, and the question in a few words.
 pub const QUESTIONS: [(&str, &str); 36] = [
     ("name_bytes", "longest name, in bytes"),
-    ("name_letters", "longest name, in characters of two bytes"),
+    ("name_letters", "longest name, in two-byte characters"),
     ("file_size", "largest file"),
     ("volume_size", "largest volume that mkfs accepts"),
     ("links", "links to one file"),
@@ -34,7 +34,7 @@ pub const QUESTIONS: [(&str, &str); 36] = [
     ("sparse", "sparse files"),
     ("punch", "hole punching"),
     ("preallocate", "preallocation"),
-    ("truncate", "cutting a file frees space"),
+    ("truncate", "truncating a file frees space"),
     ("reflink", "reflinks"),
     ("clone_fsync", "fsync of a clone after a write"),
     ("copy_range", "copies within the kernel"),

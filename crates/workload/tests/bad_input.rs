@@ -254,7 +254,7 @@ fn snapshots_are_taken_of_what_was_made_for_it_and_known_by_their_numbers() {
         &and_then("work = { volume = \"snapshot\" }"),
         &["a root that was not created for snapshots", "prepare-snapshots"],
     );
-    says(&and_then("work = { volume = \"prepare-snapshots\" }"), &["it has files already", "the first phase"]);
+    says(&and_then("work = { volume = \"prepare-snapshots\" }"), &["the root already has files", "the first phase"]);
     says(&and_then("work = { volume = \"snapshoot\" }"), &["snapshoot", "snapshot"]);
     says(&and_then("work = { volume = \"scrub\", count = 2 }"), &["number snapshots"]);
     says(&and_then("work = { volume = \"check\", steps = [\"read\"] }"), &["has no steps"]);

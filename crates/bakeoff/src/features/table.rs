@@ -21,7 +21,7 @@ fn differences(beside: &[Beside], width: usize) -> String {
     if beside.is_empty() {
         return String::new();
     }
-    let mut said = String::from("Published features compared with those found here (* where they differ):\n");
+    let mut said = String::from("Published features compared with those found here (* marks differences):\n");
     for cell in beside {
         let mark = match cell.agrees {
             Some(true) => "=",

@@ -33,7 +33,7 @@ pub fn costs_sheet(view: &View) -> Sheet {
         })
     });
     Sheet {
-        title: "What else it costs".into(),
+        title: "Other costs".into(),
         headings: headings.map(str::to_owned).collect(),
         lines: lines.collect(),
         notes: vec![crate::view::LEGEND.into()],

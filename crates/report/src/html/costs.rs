@@ -1,4 +1,4 @@
-//! "What else it costs" in the page: a table for each workload.
+//! "Other costs" in the page: a table for each workload.
 //! In: a view. Out: HTML.
 
 use crate::view::{HEADINGS, LEGEND, View};
@@ -31,7 +31,7 @@ pub(super) fn costs(view: &View) -> Markup {
             }
         }
     };
-    super::folded("costs", "What else it costs", &content)
+    super::folded("costs", "Other costs", &content)
 }
 
 /// Options as asked for and as read back, of one contender.

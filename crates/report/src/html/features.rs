@@ -11,7 +11,7 @@ pub(super) fn features(view: &View) -> Markup {
     let Some(first) = probed.first() else { return html! {} };
     let content = html! {
         p.quiet { "Tested when the run began, on fresh images with each filesystem's own defaults; nothing comes from documentation." }
-        div.scroll tabindex="0" role="region" aria-label="What filesystems can do" { table {
+        div.scroll tabindex="0" role="region" aria-label="Features of the filesystems" { table {
             thead { tr { th scope="col" { "Question" } @for one in probed { th scope="col" { (one.heading()) } } } }
             tbody { @for question in &first.features { tr {
                 th scope="row" { (question.title) }
@@ -20,7 +20,7 @@ pub(super) fn features(view: &View) -> Markup {
         } }
         details { summary { "Tests and their results" } @for one in probed { (how(one)) } }
     };
-    super::folded("features", "What they can do", &content)
+    super::folded("features", "Features of the filesystems", &content)
 }
 
 fn how(one: &Probed) -> Markup {

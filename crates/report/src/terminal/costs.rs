@@ -19,7 +19,7 @@ pub(super) fn costs(view: &View, style: Style) -> String {
         return String::new();
     }
     let tables: String = view.costs.iter().map(|costs| table(view, costs, style)).collect();
-    style.heading("What else it costs") + &tables + &style.aside(LEGEND)
+    style.heading("Other costs") + &tables + &style.aside(LEGEND)
 }
 
 fn table(view: &View, costs: &CostsView, style: Style) -> String {

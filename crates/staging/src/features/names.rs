@@ -29,7 +29,7 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
         }
     };
     let bytes = largest(0, NAME_CAP, |length| takes(&folder, &"n".repeat(length as usize)));
-    found.put("name_bytes", Answer::amount(bytes, bytes.to_string(), "creating files with longer and longer names"));
+    found.put("name_bytes", Answer::amount(bytes, bytes.to_string(), "creating files with ever longer names"));
     let letters = largest(0, NAME_CAP / 2, |length| takes(&folder, &"\u{e9}".repeat(length as usize)));
     let how = format!("with the letter \u{e9}: {} bytes", letters * 2);
     found.put("name_letters", Answer::amount(letters, letters.to_string(), how));

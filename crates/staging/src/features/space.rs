@@ -160,7 +160,7 @@ fn clone_fsync(root: &Path) -> std::io::Result<Answer> {
     let from = filled(root, "synced-original")?;
     let to = fresh(root, "synced-clone")?;
     if let Err(error) = rustix::fs::ioctl_ficlone(&to, &from) {
-        return Ok(Answer::no(format!("there are no clones: FICLONE: {error}")));
+        return Ok(Answer::no(format!("clones are unsupported: FICLONE: {error}")));
     }
     to.write_all_at(&[9; 4096], SOME / 2)?;
     let began = Instant::now();

@@ -62,7 +62,7 @@ const OPENED_AT_RUN_TIME: [&str; 2] = ["/lib/x86_64-linux-gnu/libgcc_s.so.1", "/
 
 /// Writes the archive for one kernel and these filesystems.
 pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> Result<(), StagingError> {
-    let failed = |error: std::io::Error| StagingError::file("write the guest's first root", to, error);
+    let failed = |error: std::io::Error| StagingError::file("write the guest's initial root", to, error);
     let mut archive = Archive::new(BufWriter::new(File::create(to).map_err(failed)?));
     skeleton(&mut archive).map_err(failed)?;
     let program =

@@ -135,7 +135,7 @@ impl Stage<'_> {
 
 /// statvfs(3).
 pub(crate) fn usage(path: &Path) -> Result<Usage, StagingError> {
-    let found = rustix::fs::statvfs(path).map_err(|error| StagingError::file("ask for the space of", path, error))?;
+    let found = rustix::fs::statvfs(path).map_err(|error| StagingError::file("query the space of", path, error))?;
     Ok(Usage {
         total_bytes: found.f_blocks * found.f_frsize,
         used_bytes: found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize,

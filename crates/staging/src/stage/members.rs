@@ -221,7 +221,7 @@ impl Stage<'_> {
         let Some(facts) = self.state.spread(filesystem).several().filter(|facts| !facts.whole.is_empty()) else {
             return Ok(());
         };
-        let asked = self.run(&self.fill(&facts.whole), self.limits().mount(), "asking for all devices of");
+        let asked = self.run(&self.fill(&facts.whole), self.limits().mount(), "checking for all devices of");
         asked.map_err(|error| {
             let problem = format!("some devices of the volume are missing: {error}");
             StagingError::failed(&self.state.label, problem, "", Cause::Unclear)

@@ -82,7 +82,7 @@ impl Stage<'_> {
         for command in own_devices::making(filesystem, &self.state.places, own, options) {
             let made =
                 Command::new(command).prefixed(self.enter()).limit(self.limits().make()).run(&self.target.journal);
-            made.map_err(StagingError::command("making its own device ready"))?;
+            made.map_err(StagingError::command("preparing its own device"))?;
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ impl World<'_> {
             VolumeTool::PrepareSnapshots => {
                 if self.present().0 > 0 {
                     return Err(Problem::new(
-                        "this step creates the root again for snapshots, and it has files already",
+                        "this step creates the root again for snapshots, but the root already has files",
                     )
                     .help("make this the first phase"));
                 }
