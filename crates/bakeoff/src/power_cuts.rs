@@ -391,7 +391,7 @@ fn legend(all: &[Survived]) -> Vec<String> {
     let count = |of: fn(&Survived) -> u32| all.iter().map(|one| u64::from(of(one))).sum::<u64>();
     let mut said = vec![
         format!(
-            "broken: in this share of the cuts that tested it. {states} states each on Linux {}, {} % of them as a disk leaves them that keeps the order of writes; seed {}.",
+            "broken: in this share of the cuts that tested it. {states} states each on Linux {}, {} % of them as left by a disk that keeps the order of writes; seed {}.",
             served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
             count(|one| one.in_order) * 100 / count(|one| one.states).max(1),
             first.seed

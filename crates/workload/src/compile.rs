@@ -240,7 +240,7 @@ fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()>
         Some(_) if fills => {
             Err(Problem::new(format!("filling space reports only `{USABLE_SHARE}` and `{DEVICE_WRITTEN}`")))
         }
-        Some(_) => Err(Problem::new("only programs print figures of their own")
+        Some(_) => Err(Problem::new("only programs print their own figures")
             .help(format!("use one of bytes/s, items/s and seconds, or a figure with `from = \"{DEVICE_WRITTEN}\"`"))),
     }
 }

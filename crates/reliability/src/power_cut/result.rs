@@ -195,7 +195,7 @@ pub struct Survived {
     pub mount_options: Vec<String>,
     /// Inspected states.
     pub states: u32,
-    /// States among them as a disk leaves them that keeps the order of writes.
+    /// States among them as left by a disk that keeps the order of writes.
     pub in_order: u32,
     /// Events of the disk while the work was done: writes, completions, flushes, marks.
     pub events: usize,

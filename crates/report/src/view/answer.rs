@@ -161,7 +161,7 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
     let (safe, able) = (!group.less_safe.is_empty(), group.is_for_the_able());
     if group.is_alone() {
         return match (safe, able) {
-            (true, true) => "no other contender can do all the work and keeps data as safely".into(),
+            (true, true) => "no other contender can do all the work and keep data as safely".into(),
             (_, true) => "no other contender can do all the work".into(),
             _ => "no other contender keeps data as safely".into(),
         };

@@ -409,7 +409,7 @@ fn failures(material: &Material) -> Vec<FailureView> {
                 contender: contender.map(|record| record.label.clone()).unwrap_or_default(),
                 workload: trial.workload.clone(),
                 block: trial.block,
-                reason: trial.reason.clone().unwrap_or_else(|| "no reason was kept".into()),
+                reason: trial.reason.clone().unwrap_or_else(|| "no reason was recorded".into()),
             }
         })
         .collect()

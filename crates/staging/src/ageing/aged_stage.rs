@@ -202,7 +202,7 @@ impl Stage<'_> {
         let mut kept = Kept { used: usage(&self.state.seen(self.top()))?, ..Kept::default() };
         let mut remarks = Vec::new();
         if self.unmount(&mut remarks).is_none() {
-            let problem = format!("its aged filesystem could not be kept: {}", remarks.join("; "));
+            let problem = format!("its aged filesystem could not be saved: {}", remarks.join("; "));
             return Err(StagingError::failed(title, problem, "stop the program that uses it", records::Cause::Passing));
         }
         (kept.free_space, kept.no_free_space) = self.free_space(kept.used.total_bytes - kept.used.used_bytes);
