@@ -156,8 +156,7 @@ fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
         let today = catalogue.work.aliases.get(name).unwrap_or(name);
         if !SCHEDULERS.contains(&today.as_str()) {
             let old = catalogue.work.aliases.keys().map(String::as_str);
-            let nearest = workload::nearest(name, SCHEDULERS.into_iter().chain(old));
-            let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+            let hint = workload::did_you_mean(name, SCHEDULERS.into_iter().chain(old));
             let known = SCHEDULERS.join(", ");
             return Err(Failure::usage(format!("--scheduler {name}: no such I/O scheduler{hint} (known: {known})")));
         }
@@ -293,8 +292,7 @@ fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
             return Err(Failure::usage(format!("--shared {name}: it is a local filesystem; name it with --fs")));
         }
         if catalogue.filesystems.get(base).is_err() {
-            let nearest = workload::nearest(base, known.iter().copied());
-            let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+            let hint = workload::did_you_mean(base, known.iter().copied());
             let known = known.join(", ");
             return Err(Failure::usage(format!("--shared {name}: no such shared filesystem{hint} (known: {known})")));
         }

@@ -172,7 +172,6 @@ fn words(command: &Command) -> Vec<String> {
 }
 
 fn unknown(word: &str, what: &str, known: &[String], lists: &str) -> Failure {
-    let nearest = workload::nearest(word, known.iter().map(String::as_str));
-    let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    let hint = workload::did_you_mean(word, known.iter().map(String::as_str));
     Failure::usage(format!("`{word}`: {what} has this name{hint} ({lists})"))
 }

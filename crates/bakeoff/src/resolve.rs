@@ -256,8 +256,7 @@ fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
     }
     let known: Vec<&str> =
         catalogue.work.plans.keys().chain(catalogue.work.workloads.keys()).map(String::as_str).collect();
-    let nearest = workload::nearest(name, known.iter().copied());
-    let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    let hint = workload::did_you_mean(name, known.iter().copied());
     Failure::usage(
         format!("there is no plan or workload `{name}`{hint} Known: {}", known.join(", ")).replace("  ", " "),
     )
@@ -324,10 +323,13 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
     }
     if let Some(lost) = given.iter().find(|setting| !setting.taken) {
         let names: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
+        let workloads = plan.workloads.iter().filter_map(|planned| catalogue.work.workload(&planned.name).ok());
+        let known = workloads.flat_map(|workload| &workload.options).map(|option| option.name.as_str());
         return Err(Failure::usage(format!(
-            "--set {}: no workload of this run ({}) has this option; `bakeoff workloads NAME` lists the options",
+            "--set {}: no workload of this run ({}) has this option{} (`bakeoff workloads NAME` lists them)",
             lost.key,
-            names.join(", ")
+            names.join(", "),
+            workload::did_you_mean(&lost.key, known),
         )));
     }
     Ok(works)

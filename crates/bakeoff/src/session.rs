@@ -51,8 +51,7 @@ pub fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure
     if known.iter().any(|name| name.eq_ignore_ascii_case(asked)) {
         return Ok(());
     }
-    let nearest = workload::nearest(asked, known.iter().copied());
-    let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+    let hint = workload::did_you_mean(asked, known.iter().copied());
     let known = known.join(", ");
     Err(Failure::usage(format!("--against {asked}: this run has no contender of that name{hint} (known: {known})")))
 }

@@ -20,12 +20,14 @@ fn refused(words: &str, expected: &[&str]) {
 }
 
 #[test]
-fn names_that_nobody_knows_bring_the_nearest_one() {
+fn unknown_names_bring_the_nearest_known_one() {
     refused("smal-files", &["smal-files", "did you mean `small-files`"]);
     refused("small-files --fs ext4,xsf", &["xsf", "did you mean `xfs`"]);
     refused("small-files --fs ext4 --scheduler mq-deadlin", &["mq-deadlin", "did you mean `mq-deadline`"]);
     refused("small-files --fs ext4 --image 5XiB", &["5XiB", "unit"]);
-    refused("small-files --fs ext4 --set file=3", &["file", "no workload of this run"]);
+    refused("small-files --fs ext4 --set file=3", &["file", "no workload of this run", "did you mean `files`?"]);
+    refused("small-files --fs ext4 --set files=300", &["files = 300", "which has 300", "other options", "some = 2000"]);
+    refused("small-files --fs ext4 --axis mount.noatime=on,3", &["noatime=3", "takes none", "mount.noatime=on,off"]);
     refused("small-files --fs ext4 --budget 10x", &["--budget 10x"]);
     refused("small-files --fs ext4,xfs --against xsf", &["--against xsf", "did you mean `xfs`", "known: ext4, xfs"]);
 }

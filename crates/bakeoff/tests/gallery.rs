@@ -319,6 +319,10 @@ const LOOK: &str = r##"<script>
   press("work=directories"); answer.line = document.querySelector("#line")?.selectedOptions[0].textContent;
   press("work=all"); press("fs=all");
   answer.again = runs();
+  const heads = [...document.querySelectorAll("#matrix thead th")].map((one) => one.textContent);
+  answer.matrix = [...document.querySelectorAll("#matrix tbody tr")].map((row) => Object.fromEntries([...row.children].map((cell, at) => [heads[at], cell.textContent])));
+  answer.takes = [...document.querySelectorAll("#pooled tbody tr")].map((row) => [row.querySelector(".name").textContent, row.querySelector("[data-head=Takes]").textContent]);
+  answer.chosen = document.querySelector("#line").selectedOptions[0].textContent;
   document.querySelector("#pooled .open").click();
   answer.rests = document.querySelectorAll("#pooled .below a[href^='ledgers/']").length;
   document.querySelector("#runs .open").click();
@@ -369,6 +373,13 @@ fn filters_work_in_a_browser_on_a_screen_and_on_a_phone_in_the_light_and_in_the_
         assert_eq!(found["hash"], "#disk=hard+disk&kernel=6.1");
         assert!(found["line"].as_str().is_some_and(|line| line.starts_with("directories")), "{found}");
         assert_eq!((count("rests"), &found["score"]), (6, &"holds on 6 of 6".into()), "{found}");
+        let row = found["matrix"].as_array().expect("rows").iter().find(|row| row["Work"] == found["chosen"]);
+        let row = row.unwrap_or_else(|| panic!("the matrix lacks the chosen work: {found}"));
+        for takes in found["takes"].as_array().expect("rows") {
+            let times = takes[1].as_str().expect("a ratio").trim_end_matches('x');
+            let shown = row[takes[0].as_str().expect("a name")].as_str().expect("a column");
+            assert_eq!(shown.trim_end_matches(" ?"), times, "{found}");
+        }
         assert!(count("figures") >= 9, "{found}");
         assert!(found["prediction"].as_str().is_some_and(|text| text.contains(" to ")), "{found}");
         assert!(found["years"].as_array().is_some_and(|years| years.contains(&"2017".into())), "{found}");

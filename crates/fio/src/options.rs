@@ -251,9 +251,8 @@ pub fn checked(key: &str, value: Option<&str>) -> Result<Checked, String> {
     }
     let Some((key, kind)) = OPTIONS.iter().find(|(known, _)| *known == key) else {
         let known: Vec<&str> = OPTIONS.iter().map(|(known, _)| *known).collect();
-        let nearest = workload::nearest(key, known.iter().copied());
-        let hint = nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"));
-        return Err(format!("is not an option known to stay in the contender's folder{hint}: leave it out"));
+        let hint = workload::did_you_mean(key, known.iter().copied());
+        return Err(format!("is not an option known to stay in the contender's folder: leave it out{hint}"));
     };
     let given = match (kind, value) {
         (Flag, None) => "1",

@@ -4,7 +4,7 @@
 
 use crate::able::{able, lacking};
 use crate::assess::{self, Assessed};
-use crate::choice::{Group, choose, groups, is_told, leading, shortfall};
+use crate::choice::{Group, choose, groups, has_bounds, leading, measured, shortfall};
 use crate::decision::{Policy, RESOLUTION};
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::{Figure, Standing};
@@ -43,7 +43,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     let able = able(table, fit, &group.whole(table, fit), &candidates);
     let whole = &able.rows;
     let choice = |among: &[usize], class| choose(table, fit, whole, among, class);
-    let take = choice(&able.contenders, None).filter(|_| is_told(fit, whole));
+    let take = choice(&able.contenders, None).filter(|_| has_bounds(fit, whole));
     let take = take.or_else(|| alone(fit, whole, group, &able.contenders));
     let mut classes: Vec<SafetyClass> = group.contenders.iter().map(|&contender| class(contender)).collect();
     classes.sort_unstable();
@@ -87,16 +87,19 @@ fn order(fit: &Fit, group: &Group, whole: &[usize], (candidates, able): (&[usize
         .iter()
         .map(|&contender| {
             let (part, among) = place(contender);
-            (part, shortfall(fit, whole, among, contender).unwrap_or_else(|| unknown(contender)))
+            let unknown = || unbounded(contender, measured(fit, whole, among, contender));
+            (part, shortfall(fit, whole, among, contender).unwrap_or_else(unknown))
         })
         .collect();
     falls.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.at_most.total_cmp(&b.1.at_most)).then(a.1.ratio.total_cmp(&b.1.ratio)));
     falls.into_iter().map(|fall| fall.1.contender).collect()
 }
 
-fn unknown(contender: usize) -> Shortfall {
+/// One that was measured too rarely for a bound.
+fn unbounded(contender: usize, ratio: Option<f64>) -> Shortfall {
     let far = f64::INFINITY;
-    Shortfall { contender, operation: 0, ratio: far, at_most: far, at_least: 1.0, at_least_proven: 1.0 }
+    let ratio = ratio.unwrap_or(far);
+    Shortfall { contender, operation: 0, ratio, at_most: far, at_least: 1.0, at_least_proven: 1.0 }
 }
 
 fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<WorkloadAnswer> {

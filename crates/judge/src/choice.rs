@@ -119,20 +119,24 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
 }
 
 /// Whether every one of these rows has a contender that was measured often enough for a bound.
-pub fn is_told(fit: &Fit, rows: &[usize]) -> bool {
+pub fn has_bounds(fit: &Fit, rows: &[usize]) -> bool {
     rows.iter().all(|&row| fit.rows[row].ranked().any(|member| member.trials.len() >= MIN_SAMPLES))
 }
 
-/// Who of some is least far behind where it is furthest behind, and how many times slower than the best it is there, however rarely it was measured.
+/// Which of some is least far behind where it is furthest behind, and how many times slower than the best it is there, however rarely it was measured.
 pub fn leading(fit: &Fit, rows: &[usize], among: &[usize]) -> Option<(usize, f64)> {
-    let effect = |row: usize, who: usize| fit.rows[row].member(who).map(|member| member.effect);
-    let behind = |row: usize, who: usize| {
+    let all = among.iter().filter_map(|&contender| Some((contender, measured(fit, rows, among, contender)?)));
+    all.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| among.len() > 1)
+}
+
+/// How many times slower than the best of some a contender is where it is furthest behind, however rarely it was measured; `None` where a row lacks it.
+pub fn measured(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<f64> {
+    let effect = |row: usize, one: usize| fit.rows[row].member(one).map(|member| member.effect);
+    let behind = |row: usize| {
         let least = among.iter().filter_map(|&other| effect(row, other)).reduce(f64::min);
-        least.map_or(Some(0.0), |least| Some(effect(row, who)? - least))
+        least.map_or(Some(0.0), |least| Some(effect(row, contender)? - least))
     };
-    let worst = |who: usize| rows.iter().try_fold(0.0, |worst: f64, &row| Some(worst.max(behind(row, who)?)));
-    let all = among.iter().filter_map(|&who| Some((who, worst(who)?)));
-    all.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| among.len() > 1).map(|(who, worst)| (who, worst.exp()))
+    rows.iter().try_fold(0.0, |worst: f64, &row| Some(worst.max(behind(row)?))).map(f64::exp)
 }
 
 /// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.

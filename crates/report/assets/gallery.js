@@ -126,7 +126,7 @@
       return make("tr", null, make("td", null, make("a", { href: ledger(entry), download: "" }, entry.id)), make("td", null, entry.day), make("td", null, data.disks[entry.disk]),
         make("td", { class: "n" }, `${times(of(contender) / of(state.against))}x`));
     };
-    return make("div", { class: "inner scroll" }, make("table", null, make("thead", null, make("tr", null, ["Ledger", "Day", "Disk"].map((head) => make("th", null, head)), make("th", { class: "n" }, "Here"))), make("tbody", null, rests.map(row))));
+    return make("div", { class: "inner scroll" }, make("table", null, make("thead", null, make("tr", null, ["Database", "Day", "Disk"].map((head) => make("th", null, head)), make("th", { class: "n" }, "Here"))), make("tbody", null, rests.map(row))));
   };
   const below = (row, columns, inner) => {
     const open = row.nextElementSibling?.classList.contains("below");
@@ -138,16 +138,48 @@
   };
   const opener = (text, columns, inner) => make("button", { class: "open", type: "button", "aria-expanded": "false", onclick: (event) => below(event.target.closest("tr"), columns, inner) }, text);
 
+  // Work by contender: whole workloads where they have a sum, else their lines; each figure against the same contender.
+  const matrix = (fit, lines) => {
+    const shown = [...new Set(lines.map((line) => data.lines[line].work))].flatMap((work) => {
+      const own = lines.filter((line) => data.lines[line].work === work);
+      const sums = own.filter((line) => data.lines[line].sum);
+      return sums.length ? sums : own;
+    });
+    const held = fit.filter((pool) => pool[3] === state.against || pool[4] === state.against).map((pool) => [pool[2], against(pool)]);
+    const found = new Map(held.map(([line, one]) => [`${line} ${one.contender}`, one]));
+    const weight = new Map();
+    for (const [, one] of held) weight.set(one.contender, (weight.get(one.contender) || 0) + one.runs);
+    const columns = [state.against, ...most(weight)];
+    const cell = (line, contender) => {
+      const one = found.get(`${line} ${contender}`);
+      if (contender === state.against) return make("td", { class: "n quiet" }, "1");
+      if (!one) return make("td", { class: "n quiet" }, "-");
+      const sure = one.span[0] > 1 ? "far" : one.span[1] < 1 ? "good" : null;
+      const words = `${range(...one.span)} with 95 %; ${plural(one.runs, "run")}, ${plural(one.machines, "machine")}`;
+      return make("td", { class: "n", title: words }, make("span", { class: sure }, `${times(one.ratio)}${sure ? "" : " ?"}`));
+    };
+    const pickLine = (line) => make("button", { type: "button", class: "open", onclick: () => { state.line = line; ratios(); document.getElementById("line").focus(); } }, lineTitle(data.lines[line]));
+    const row = (line) => make("tr", null, make("td", null, pickLine(line)), columns.map((at) => cell(line, at)));
+    const machines = new Set(held.map(([, one]) => one.machines));
+    const from = machines.size === 1 && machines.has(1) ? " All of it was measured on one machine; another may differ." : "";
+    fill("matrix", make("p", { class: "quiet" }, `Time of each work, as a multiple of ${data.contenders[state.against]}'s: below 1 is faster. ? marks a 95 % interval that includes 1.${from}`),
+      make("div", { class: "scroll" }, make("table", null,
+        make("thead", null, make("tr", null, make("th", null, "Work"), columns.map((at) => make("th", { class: "n" }, data.contenders[at])))),
+        make("tbody", null, shown.filter((line) => columns.some((at) => found.has(`${line} ${at}`))).map(row)))));
+  };
+
   const ratios = () => {
     const [fit, kernels] = pooledNow();
     const [lines, own, contenders] = choose(fit);
+    document.getElementById("detail").hidden = !own.length;
     if (!own.length) {
       fill("choices");
-      return fill("pooled", make("p", { class: "quiet" }, data.entries.some(apart) && state.disk < 0 ? "No two contenders were compared in these runs on a real disk. Runs in memory and on modelled disks are pooled separately: choose one above." : "No two contenders were compared in these runs."));
+      return fill("matrix", make("p", { class: "quiet" }, data.entries.some(apart) && state.disk < 0 ? "No two contenders were compared in these runs on a real disk. Runs in memory and on modelled disks are pooled separately: choose one above." : "No two contenders were compared in these runs."));
     }
     const pick = (id, title, key, options) => make("label", null, title, make("select", { id, onchange: (event) => { state[key] = Number(event.target.value); ratios(); document.getElementById(id).focus(); } }, options));
-    fill("choices", pick("line", "Work", "line", lines.map((at) => option(at, lineTitle(data.lines[at]), state.line))),
-      pick("against", "against", "against", contenders.map((at) => option(at, data.contenders[at], state.against))));
+    fill("choices", pick("against", "Compare with", "against", contenders.map((at) => option(at, data.contenders[at], state.against))));
+    fill("work", pick("line", "Work", "line", lines.map((at) => option(at, lineTitle(data.lines[at]), state.line))));
+    matrix(fit, lines);
     const rows = own.filter((pool) => pool[3] === state.against || pool[4] === state.against).map(against).sort((a, b) => a.ratio - b.ratio);
     const ends = rows.flatMap((row) => [row.ratio, ...row.span]).filter((value) => value > 0.05 && value < 20).concat([0.8, 1.25]);
     const [least, largest] = [Math.min(...ends) / 1.05, Math.max(...ends) * 1.05];
@@ -157,10 +189,12 @@
       make("td", { class: "n", "data-head": "95 %" }, range(...one.span)),
       make("td", { class: "n", "data-head": "Your machine" }, one.next ? range(...one.next) : "needs 3 machines"),
       make("td", { class: "wide" }, picture(one.span[0], one.ratio, one.span[1], one.next, least, largest)),
-      make("td", { "data-head": "Rests on" }, opener(`${plural(one.runs, "run")}, ${plural(one.machines, "machine")}`, 6, () => restsOn(one.contender, kernels))));
-    const heads = ["Contender", "Takes", "95 %", "Your machine", "", "Rests on"];
-    const note = [`How many times as long as ${data.contenders[state.against]}: below 1 is faster. `,
-      "Dark bar: 95 % interval of a typical machine. Pale bar: 95 % range for a further machine such as yours. ",
+      make("td", { "data-head": "Measured in" }, opener(`${plural(one.runs, "run")}, ${plural(one.machines, "machine")}`, 6, () => restsOn(one.contender, kernels))));
+    const heads = ["Contender", "Takes", "95 %", "Your machine", "", "Measured in"];
+    const several = rows.some((one) => one.machines > 1);
+    const note = [`Time as a multiple of ${data.contenders[state.against]}'s: below 1 is faster. `,
+      several ? "Dark bar: 95 % interval of a typical machine. " : "Dark bar: 95 % interval on this one machine. ",
+      rows.some((one) => one.next) ? "Pale bar: 95 % range for a further machine such as yours. " : "",
       state.disk < 0 && data.entries.some(apart) ? "Runs in memory and on modelled disks are pooled separately: choose them above. " : "",
       kernels !== state.kernel ? "Over all kernels, because there are too few of these runs. " : "", state.fs >= 0 ? "Over all runs, whatever other filesystems were in them. " : "",
       data.cut ? "The page contains only the ratios of the most common lines. " : ""];
@@ -181,7 +215,7 @@
       return [make("tr", null, make("th", { colspan: columns.length + 1 }, workTitle(data.works[work]))), row];
     };
     return make("div", { class: "inner scroll" },
-      make("p", null, `${entry.machine}. Times slower than the best of this run; ? can't tell from the best. Each figure follows from the `, make("a", { href: ledger(entry), download: "" }, "ledger"), "."),
+      make("p", null, `${entry.machine}. Times slower than the best of this run; ? can't tell from the best. Each figure follows from the `, make("a", { href: ledger(entry), download: "" }, "database"), "."),
       make("table", null, make("thead", null, make("tr", null, make("th", null, "Work"), columns.map((at) => make("th", { class: "n" }, data.contenders[at])))), make("tbody", null, entry.ranks.flatMap(row))));
   };
   const runs = (shown) => {
@@ -193,7 +227,7 @@
       make("td", { "data-head": "Filesystems" }, entry.filesystems.map((at) => data.filesystems[at]).join(", ")),
       make("td", { "data-head": "Work" }, workNames(entry).map((at) => names[at]).filter((name, at, all) => all.indexOf(name) === at).join(", ")),
       make("td", { "data-head": "Answer" }, entry.answer, " ", make("small", null, entry.certainty)),
-      make("td", null, make("a", { href: ledger(entry), download: "" }, "ledger")));
+      make("td", null, make("a", { href: ledger(entry), download: "" }, "database")));
     const more = shown.length > list.length ? make("button", { class: "more", type: "button", onclick: () => { state.all = true; runs(shown); } }, `Show all ${shown.length} runs`) : null;
     const heads = ["Day", "Disk", "Kernel", "Filesystems", "Work", "Answer", ""];
     const table = make("table", { class: "cards" }, make("thead", null, make("tr", null, heads.map((head) => make("th", null, head)))), make("tbody", null, list.map(row)));

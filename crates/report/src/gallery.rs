@@ -234,8 +234,13 @@ fn main() -> Markup {
             section id="filters" aria-label="Filters" {}
             p id="chosen" aria-live="polite" {}
             section {
-                h2 { "Ratios over these runs" }
+                h2 { "Work by filesystem" }
                 div id="choices" {}
+                div id="matrix" {}
+            }
+            section id="detail" {
+                h2 { "One line of work" }
+                div id="work" {}
                 div id="pooled" {}
             }
             section { h2 { "Runs" } div id="runs" {} }
@@ -246,7 +251,7 @@ fn main() -> Markup {
         footer {
             p { "Add a run: " code { "bakeoff publish --run RUN --out FOLDER" } " previews and writes an anonymous copy; "
                 code { "bakeoff gallery FOLDER --out SITE" } " makes this page. "
-                "To read a ledger: " code { "bakeoff import FILE" } "." }
+                "To read a database: " code { "bakeoff import FILE" } "." }
         }
     }
 }

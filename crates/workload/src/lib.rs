@@ -33,7 +33,7 @@ pub use records::plan::Until;
 pub use records::{Contender, contender, facts, outcome, program};
 
 pub use catalogue::WorkCatalogue;
-pub use error::{LanguageError, Result, nearest};
+pub use error::{LanguageError, Result, did_you_mean, nearest};
 pub use names::Known;
 pub use plan::{Place, Plan, PlannedWork, Sampling};
 pub use plan_syntax::{parse_aliases, parse_contenders};

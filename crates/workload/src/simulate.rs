@@ -93,7 +93,7 @@ pub(crate) fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Probl
         group.first,
         last.saturating_sub(1)
     ))
-    .help("lower `count` or `first`")
+    .help("use fewer files: lower `count` or `first`")
 }
 
 /// Whether files are made.

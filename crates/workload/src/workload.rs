@@ -115,12 +115,17 @@ impl Workload {
             guilty = settings.iter().collect();
         }
         let guilty: Vec<String> = guilty.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let defaults = scope::resolve(&self.syntax, scale, &BTreeMap::new()).map(|resolved| resolved.settings);
+        let others = defaults.unwrap_or_default().into_iter().filter(|(name, _)| !settings.contains_key(name));
+        let others: Vec<String> = others.map(|(name, value)| format!("{name} = {value}")).collect();
+        let others = (!others.is_empty()).then(|| format!("its other options: {}", others.join(", ")));
+        let help: Vec<String> = problem.help.into_iter().chain(others).collect();
         // A place in the workload's file would mislead: the file is sound.
         LanguageError {
             file: format!("workload {} with {}", self.name, guilty.join(", ").escape_debug()),
             place: None,
             problem: problem.problem,
-            help: problem.help,
+            help: (!help.is_empty()).then(|| help.join("; ")),
         }
     }
 }

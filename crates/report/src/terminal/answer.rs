@@ -11,7 +11,7 @@ use judge::{Change, SafetyClass};
 use unicode_width::UnicodeWidthStr;
 
 /// Lines of the sentences.
-const LINES: usize = 10;
+const LINES: usize = 13;
 /// Lines of the table.
 const ROWS: usize = 12;
 /// Widest column that names the operations beside many contenders and beside few, and narrowest and widest of a contender.
@@ -31,7 +31,7 @@ const HEADING: usize = 4;
 
 /// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
-    let mut text = in_ten_lines(view, style);
+    let mut text = in_few_lines(view, style);
     if let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) {
         return text + &against(view, found, style);
     }
@@ -60,8 +60,8 @@ pub fn answer(view: &View, style: Style) -> String {
     text + &clients
 }
 
-/// The answer in sentences, in so many lines as are read in ten seconds: whom to take, whom to avoid and how reliable that is always stand there.
-fn in_ten_lines(view: &View, style: Style) -> String {
+/// The answer in few sentences. Which one to take, how certain that is and what would settle the rest are never left out.
+fn in_few_lines(view: &View, style: Style) -> String {
     let answer = &view.answer;
     let head = said(Tone::Heading, &answer.headline, style);
     let end: Vec<String> = [Some(&answer.confidence), answer.open.as_ref()]

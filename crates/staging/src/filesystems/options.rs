@@ -241,6 +241,9 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
         return Err(format!("{said} is not an option of a filesystem"));
     }
     match value {
+        Some(_) if general.contains(&key) => {
+            Err(format!("{said} has a value, but {key} takes none: write {key}, or --axis mount.{key}=on,off"))
+        }
         // What is listed takes words and numbers, which are no files whatever lies in this folder.
         Some(value) if listed(key) || listed(option) => plain_word(&said, value),
         Some(value) => plain(&said, value),
