@@ -106,14 +106,15 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let bought = judge::plan_budget(&table(plan), &runner::policy(&plan.sampling, 0.0, Some(budget))).ok()?;
     let least = plan.sampling.range().0;
     let block = duration(bought.block_seconds);
+    let needed = report::view::plural(least as usize, "round");
     let bought = match (bought.blocks, bought.smallest_shown) {
         (0, _) => format!("less than one round of about {block}"),
-        (1, _) => format!("one round of about {block}; an interval needs {least} rounds or more"),
+        (1, _) => format!("one round of about {block}; an interval needs at least {needed}"),
         (blocks, Some(shown)) if blocks >= least => format!(
             "about {blocks} rounds of {block}; at 5 % scatter between trials they show differences of {:.0} % or more",
             shown * 100.0
         ),
-        (blocks, _) => format!("about {blocks} rounds of {block}; an interval needs {least} rounds or more"),
+        (blocks, _) => format!("about {blocks} rounds of {block}; an interval needs at least {needed}"),
     };
     Some(format!(
         "Budget: {} allows {bought}, on a device of {} MB/s. The estimate improves after the first round.",

@@ -106,7 +106,7 @@ impl Live {
         match news {
             Heard::Began { trials: (done, of), .. } => {
                 (self.place.done, self.place.of) = (*done, *of);
-                self.say(&format!("{of} trials planned at first, {done} of them done"));
+                self.say(&format!("{} planned at first, {done} done", report::view::plural(*of, "trial")));
                 self.tell(&News::Place(self.place.clone()));
             }
             Heard::Remark(text) => self.say(text),

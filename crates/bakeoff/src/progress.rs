@@ -93,7 +93,7 @@ impl Watcher for Progress {
     fn news(&mut self, news: News) {
         match news {
             News::Began { run, trials } => {
-                self.line(&format!("run {run}: {} trials planned at first", trials.1));
+                self.line(&format!("run {run}: {} planned at first", report::view::plural(trials.1, "trial")));
                 if let Some(path) = self.log.path() {
                     self.show(&format!("log: {}", path.display()));
                 }

@@ -53,7 +53,9 @@ const QUESTIONS: [(&str, &str); 22] = [
 
 /// Every question with its command.
 pub fn text() -> String {
-    let mut text = String::from("From question to command. To preview a run, write `plan` instead of `run`.\n");
+    let mut text = String::from(
+        "From question to command. A run takes five minutes at most; `--budget 2m` sets\nanother limit. To preview a run, write `plan` instead of `run`.\n",
+    );
     for (question, command) in QUESTIONS {
         text.push_str(&format!("\n{question}\n"));
         text.push_str(&wrapped(command));

@@ -17,12 +17,12 @@ pub struct CostsView {
     pub workload: String,
     /// Its heading.
     pub title: String,
-    /// One for each contender that has a trial which counts.
+    /// One for each contender of which any is known; nothing is of imported figures.
     pub contenders: Vec<CostView>,
 }
 
 /// What one contender costs in one workload: medians over its trials, in base units.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CostView {
     /// Index into [`super::View::contenders`].
     pub contender: usize,
@@ -56,7 +56,8 @@ pub(super) fn costs(material: &Material, contenders: &[ContenderView], workloads
         let key = (trial_name(material, workload), workload.scale.as_str());
         let lines = contenders.iter().enumerate().filter_map(|(place, contender)| {
             let trials: Vec<&TrialRecord> = counted_trials(material, key, contender.index).collect();
-            (!trials.is_empty()).then(|| cost(place, &trials))
+            let nothing = CostView { contender: place, ..CostView::default() };
+            Some(cost(place, &trials)).filter(|cost| *cost != nothing)
         });
         CostsView { workload: workload.name.clone(), title: workload.title.clone(), contenders: lines.collect() }
     };

@@ -241,7 +241,8 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
         return Err(format!("{said} is not an option of a filesystem"));
     }
     match value {
-        Some(_) if general.contains(&key) => {
+        // Where mount options are properties that a tool sets, they may have values of their own.
+        Some(_) if general.contains(&key) && facts.option_flag.is_none() => {
             Err(format!("{said} has a value, but {key} takes none: write {key}, or --axis mount.{key}=on,off"))
         }
         // What is listed takes words and numbers, which are no files whatever lies in this folder.
