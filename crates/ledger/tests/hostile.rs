@@ -134,7 +134,7 @@ fn an_id_that_is_a_path_or_a_book_is_refused_and_not_repeated_whole() {
 fn rows_that_contradict_each_other_are_refused() {
     Trap::set("UPDATE trials SET contender = 4000000000").assert_refused("contender 4000000000");
     Trap::set("UPDATE contenders SET number = 7").assert_refused("numbered in order");
-    Trap::set("UPDATE contenders SET twin_of = 5").assert_refused("twin");
+    Trap::set("UPDATE contenders SET twin_of = 5").assert_refused("a control repeats");
     Trap::set("UPDATE trials SET block = 4000000000").assert_refused("of round 4000000000");
     Trap::set("UPDATE trials SET block = -1").assert_refused("cannot be read");
     Trap::set("UPDATE trials SET workload = hex(zeroblob(50000))").assert_refused("the name of a workload");
