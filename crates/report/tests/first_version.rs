@@ -54,6 +54,10 @@ fn facts(shown: &Value) -> Vec<String> {
         for cost in each(&costs["contenders"]) {
             let mut rest = cost.clone();
             rest["contender"] = Value::Null;
+            // Rows without a figure are left out since.
+            if rest.as_object().is_some_and(|figures| figures.values().all(Value::is_null)) {
+                continue;
+            }
             lines.push(format!("costs {} {:?} {rest}", costs["workload"], name(&cost["contender"])));
         }
     }
