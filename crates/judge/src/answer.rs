@@ -57,7 +57,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         age: group.age.clone(),
         order: order(fit, group, whole, (&candidates, &able.contenders)),
         leading: leading(fit, whole, &able.contenders),
-        furthest: chosen.and_then(|chosen| shortfall(fit, &group.rows, &able.contenders, chosen)),
+        furthest: chosen.and_then(|chosen| furthest(fit, &group.rows, &able.contenders, chosen)),
         workloads: workloads(table, fit, group, &candidates),
         avoid: avoid(fit, group, &candidates, chosen),
         less_safe: less_safe(fit, group, chosen, &|contender| class(contender), &candidates),
@@ -66,6 +66,14 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
         take,
         by_class,
     }
+}
+
+/// How far one is behind in its worst step as measured, with the bound that holds for all of its steps.
+fn furthest(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
+    let all = shortfall(fit, rows, among, contender)?;
+    let each = rows.iter().filter_map(|&row| shortfall(fit, &[row], among, contender));
+    let worst = each.max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    Some(Shortfall { operation: worst.operation, ..all })
 }
 
 /// The only one that can do all of it and keeps data as expected is the one to take, however fast others are.

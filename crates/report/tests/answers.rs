@@ -6,7 +6,7 @@ use judge::Certainty;
 use records::Backend;
 use report::Material;
 use report::terminal::{Style, answer};
-use report::view::{CellView, RowView, Standing, View, WorkloadLine};
+use report::view::{CellView, RowView, Standing, View, WorkloadLine, WorkloadView};
 use support::kinds::{in_guests, on_machines, on_modelled, with_clients};
 use support::{Bench, Size, on_axes, viewed, works};
 
@@ -78,6 +78,9 @@ fn agrees(bench: &Bench) -> (Material, View) {
         let ratios: Vec<f64> = rows.filter_map(|row| row.cells[avoided].ratio).collect();
         assert!(ratios.iter().any(|ratio| rounds_to(*ratio, times)), "{clause}: {ratios:?}\n{screen}");
     }
+    for sentence in found.besides.iter().filter_map(|sentence| sentence.strip_prefix("In its worst single step ")) {
+        step_agrees(&view, sentence);
+    }
     view.answer.workloads.iter().for_each(|line| workload_agrees(&view, line));
     // A page takes long to draw, and that of more rounds has no other sentences.
     if view.counts.blocks <= 2 {
@@ -91,6 +94,22 @@ fn agrees(bench: &Bench) -> (Material, View) {
         assert_eq!((line["take"].as_str(), line["text"].as_str()), (known.take.as_deref(), Some(known.text.as_str())));
     }
     (material, view)
+}
+
+/// The worst step of the one to take is one in which it is so far behind in the table.
+fn step_agrees(view: &View, sentence: &str) {
+    let take = view.answer.take.as_deref().expect("one is taken");
+    let at = place(view, take);
+    let times: f64 = sentence.split('x').next().and_then(|times| times.parse().ok()).expect("how many times slower");
+    let doing = sentence.split("): ").nth(1).expect("the step is named").trim_end_matches('.');
+    let about = |work: &WorkloadView, row: &RowView| {
+        let cell = format!("{}/{}/{take}", work.name, row.key);
+        work.sentences.iter().any(|one| one.text.starts_with(&format!("For {doing} ")) && one.cells.contains(&cell))
+    };
+    let rows = view.workloads.iter().flat_map(|work| work.rows.iter().map(move |row| (work, row)));
+    let ratios: Vec<f64> =
+        rows.filter(|(work, row)| about(work, row)).filter_map(|(_, row)| row.cells[at].ratio).collect();
+    assert!(ratios.iter().any(|ratio| rounds_to(*ratio, times)), "{sentence} {ratios:?}");
 }
 
 /// A text as a page has it, with single spaces between words and no marks of a command.

@@ -191,25 +191,31 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
     let bound = bound.and_then(|all| all.into_iter().reduce(f64::max));
     let between = format!("between {}{} and {}", words.name, values[0], values[values.len() - 1]);
     match (named.is_empty(), others.len()) {
-        (true, count) => format!("No change is shown in {} {between}{}.", plural(count, "line"), rest(open, bound)),
+        (true, count) => {
+            format!("No change is shown in {} {between}{}.", plural(count, "line"), rest((open, count), bound))
+        }
         (false, 0) => format!("Changed {between}: {}{more}.", named.join("; ")),
         (false, count) => format!(
             "Changed {between}: {}{more}. Of {} no change is shown{}.",
             named.join("; "),
             plural(count, "other line"),
-            rest(open, bound)
+            rest((open, count), bound)
         ),
     }
 }
 
-/// How far lines without a change may have changed at most, and how many of them cannot tell yet.
-fn rest(open: usize, bound: Option<f64>) -> String {
+/// How far lines without a change may have changed at most, and how many of all are undecided.
+fn rest((open, all): (usize, usize), bound: Option<f64>) -> String {
     let most = match bound {
         Some(bound) if bound < 2.0 => format!(", at most {} each", number::percent(bound - 1.0)),
         Some(bound) => format!(", at most {}x each", number::times(bound)),
         None => String::new(),
     };
-    if open > 0 { format!("{most}; {open} can't tell yet") } else { most }
+    match open {
+        0 => most,
+        _ if open == all => format!("{most}; all are undecided"),
+        _ => format!("{most}; {open} are undecided"),
+    }
 }
 
 /// The furthest change of a line, and from where on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.
