@@ -278,3 +278,20 @@ fn one_that_was_measured_once_is_not_the_best() {
     let judged = bake.judge();
     assert_eq!(bake.table.contenders[judged.rankings[0].best].name, "ext4");
 }
+
+#[test]
+fn the_worst_step_is_the_one_that_is_furthest_behind_as_measured() {
+    // In the wild line ext4 is ahead, with a wide bound.
+    let bake = Bake::new()
+        .time("create")
+        .at("ext4", 10.4, &CALM)
+        .at("xfs", 10.0, &CALM_TOO)
+        .time("read")
+        .at("ext4", 9.0, &WILD)
+        .at("xfs", 10.6, &WILD_TOO);
+    let group = answer(&bake.table).unwrap().groups.remove(0);
+    assert_eq!(bake.table.contenders[group.take.unwrap().shortfall.contender].name, "ext4");
+    let furthest = group.furthest.unwrap();
+    assert_eq!(bake.table.operations[furthest.operation].id.operation, "create");
+    assert!(furthest.ratio < 1.06 && furthest.at_most > 1.1, "the bound is that of all steps: {furthest:?}");
+}
