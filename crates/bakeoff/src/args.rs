@@ -105,7 +105,7 @@ pub enum Verb {
     Import(ImportArgs),
     /// Write one portable file with everything about a run
     Export(ExportArgs),
-    /// Write runs for publication, without names, serial numbers and paths, or preview them
+    /// Write or preview runs for publication, without names, serial numbers or paths
     #[command(after_help = PUBLISH_EXAMPLES)]
     Publish(PublishArgs),
     /// Make one page of many published runs: judged again, with filters and with ratios over all of them
@@ -517,8 +517,8 @@ pub struct ManualArgs {
 /// `bakeoff help`
 #[derive(Debug, Args)]
 pub struct HelpArgs {
-    /// A verb, a topic of `run` (places, contenders, rounds ...), or both; `help VERB all` shows every option, `help questions`
-    /// commands for common questions
+    /// A verb, a topic of `run` (places, contenders, rounds ...), or both; `help VERB all` shows every option; `help questions`
+    /// shows commands for common questions
     #[arg(value_name = "VERB|TOPIC", num_args = 0..=2)]
     pub words: Vec<String>,
 }

@@ -405,7 +405,7 @@ pub fn in_guests(entries: &[PlannedContender]) -> Option<String> {
     fetched.retain(|kernel| kernel.starts_with("debian:") && !staging::kernel_is_here(kernel));
     fetched.dedup();
     if !fetched.is_empty() {
-        text.push_str(&format!(" Debian's kernel is first downloaded, but not installed: {}.", fetched.join(", ")));
+        text.push_str(&format!(" Debian kernels are downloaded first, but not installed: {}.", fetched.join(", ")));
     }
     text.push('\n');
     Some(text)

@@ -36,7 +36,7 @@ work = { blocks = "file", block = "64 KiB", steps = ["read"] }
 "#;
 
 /// Words by which a read is accused of having come from a cache.
-const ACCUSED: [&str; 3] = ["% from a cache", "cache below", "did not all come from the device"];
+const ACCUSED: [&str; 3] = ["% from a cache", "cache below", "not all bytes read came from the device"];
 
 fn place() -> Place {
     let place = Place::new();

@@ -197,7 +197,7 @@ fn remarks(pass: &Pass) -> Vec<String> {
     // Below a tenth of a second the two readings themselves are a share of that size.
     if error > CLOCK_ERROR && pass.clock.now().saturating_sub(start) > 100_000_000 {
         said.insert(format!(
-            "the processor's clock differed by {:.2} % from the kernel's; so do the latencies",
+            "the processor's clock differed by {:.2} % from the kernel's; the latencies are off by as much",
             error * 100.0
         ));
     }

@@ -117,7 +117,7 @@ impl Ground {
         let path = if tools { PathBuf::from("/") } else { task.program.root.clone() };
         let folder = if tools { sys::open_root(&path)? } else { sys::kept(task.root)? };
         if !confined {
-            let lack = (!tools).then(|| "was not confined to its folder, as requested".to_owned());
+            let lack = (!tools).then(|| "ran unconfined, as requested".to_owned());
             return Ok(Ground { path, folder, sandbox: None, by: Vec::new(), lack });
         }
         let private: Vec<PathBuf> =

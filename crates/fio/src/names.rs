@@ -85,7 +85,7 @@ fn plain(name: &str) -> Result<(), String> {
         return Err("has a name that begins with `-`, `~` or a blank, or ends with a blank".into());
     }
     if name.len() > NAME_LIMIT {
-        return Err(format!("has a name of {} letters; the limit is {NAME_LIMIT}", name.len()));
+        return Err(format!("has a name of {} characters; the limit is {NAME_LIMIT}", name.len()));
     }
     Ok(())
 }

@@ -275,7 +275,7 @@ fn standings() -> Markup {
         section id="standings" hidden aria-labelledby="standings-title" {
             h2 id="standings-title" { "Who is ahead" }
             p.quiet id="decision" {}
-            p.quiet.small { "Times slower than the best estimate of each operation, with its 95 % interval; fainter, above it: the intervals after earlier rounds. Filled: slower, or likely so; orange: proven. Hollow: can't tell yet. Blue: as good as the best." }
+            p.quiet.small { "How many times slower than the best estimate of each operation, with its 95 % interval; fainter, above it: the intervals after earlier rounds. Filled: slower or likely slower (orange: proven). Hollow: can't tell yet. Blue: as good as the best." }
             div.cards id="operations" {}
             p.quiet.small id="more" {}
         }

@@ -47,6 +47,14 @@ fn an_option_that_changes_nothing_is_left_at_its_default() {
 }
 
 #[test]
+fn a_default_that_is_named_so_is_named_once() {
+    let places: [(&[(&str, &str)], f64); 2] =
+        [(&[("mkfs.log_size", "default")], 1.0), (&[("mkfs.log_size", "256m")], 1.0)];
+    let headline = view(&on_axes(&places, small_files(), 8)).answer.headline;
+    assert!(headline.starts_with("mkfs.log_size: ") && headline.ends_with("leave the default."), "{headline}");
+}
+
+#[test]
 fn an_option_that_is_worth_it_is_taken() {
     let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.5), (&[("mount.noatime", "off")], 1.0)];
     let view = view(&on_axes(&places, small_files(), 8));

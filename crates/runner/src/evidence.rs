@@ -137,7 +137,9 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
     evidence.from_cache = Some(share);
     if share > CACHE_SHARE {
         // How much stands in the share itself; the words are the same for every trial, so that notes fold.
-        evidence.remarks.push("bytes read did not all come from the device: a cache, or data stored smaller".into());
+        evidence.remarks.push(
+            "not all bytes read came from the device: a cache served some, or the data is stored in less space".into(),
+        );
         return;
     }
     // The device delivered; what lies beneath it (a loop device's disk) must have delivered too.

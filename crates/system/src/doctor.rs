@@ -294,7 +294,10 @@ fn watched(device: Option<&BlockDevice>) -> Vec<Check> {
         check(
             "traffic",
             level(moved as f64 > crate::noise::FOREIGN_RATE),
-            format!("{:.2} MB/s on all devices without a run", moved as f64 / 1e6 / WATCHED.as_secs_f64()),
+            format!(
+                "{:.2} MB/s in total on all devices while no run is active",
+                moved as f64 / 1e6 / WATCHED.as_secs_f64()
+            ),
             if moved as f64 > crate::noise::FOREIGN_RATE {
                 "find the writer with `iotop` or `pidstat -d` and stop it"
             } else {

@@ -170,7 +170,9 @@ fn profile(name: &str, raw: Raw) -> Outcome<Profile> {
     }
     let sync_bytes = parse_bytes(&raw.sync.0).map_err(|problem| Problem::new(format!("sync: {problem}")))?;
     if sync_bytes < 1 << 20 {
-        return Err(Problem::new("sync is below 1 MiB, which would measure syncing and age nothing"));
+        return Err(Problem::new(
+            "`sync` is below 1 MiB: ageing would be mostly syncing and would hardly age the filesystem",
+        ));
     }
     Ok(Profile {
         name: name.into(),

@@ -65,7 +65,7 @@ impl Axes {
         let axes = self.list();
         let known: Vec<&str> = axes.iter().map(|(name, _)| *name).collect();
         if let Some(name) = self.exclude.iter().flat_map(BTreeMap::keys).find(|name| !known.contains(&name.as_str())) {
-            return Err(format!("`exclude` names the axis `{name}` ({})", suggestion(name, &known)));
+            return Err(format!("`exclude` names `{name}`, which is not an axis here ({})", suggestion(name, &known)));
         }
         for (name, values) in axes {
             let reach = Reach::of(name, values, &field.contenders, facts)?;

@@ -62,7 +62,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Visit<T> {
             type Value = Many<T>;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("one of these or an array of them")
+                out.write_str("a string, a table, or an array of them")
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Many<T>, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(|one| Many(vec![one]))

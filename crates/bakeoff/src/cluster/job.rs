@@ -120,7 +120,7 @@ pub fn of_task(shards: u32, variable: impl Fn(&str) -> Option<String>) -> Result
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
     let one = |name: &str, index: Option<u32>| match index.filter(|index| *index < shards) {
         Some(index) => Ok(vec![index]),
-        None => Err(format!("{name} is not one of the job's {shards} shards")),
+        None => Err(format!("the value of {name} is outside the job's {shards} shards")),
     };
     // An array's task has a rank too, which is always 0; so it comes first.
     if let Some(task) = number("SLURM_ARRAY_TASK_ID") {

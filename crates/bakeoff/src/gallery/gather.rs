@@ -63,8 +63,11 @@ pub fn gather(folders: &[PathBuf], claims: &[Published]) -> Result<(Vec<Judged>,
     let Finding { mut places, mut refused, .. } = found;
     if places.is_empty() {
         let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        let what = "has no published run; `bakeoff publish --out FOLDER` writes them";
-        return Err(Failure::new(format!("looking for published runs: {} {what}", named.join(" or "))));
+        let way = "`bakeoff publish --out FOLDER` writes them";
+        return Err(Failure::new(format!(
+            "looking for published runs: there are none in {}; {way}",
+            named.join(" or ")
+        )));
     }
     places.sort();
     for place in places.split_off(places.len().min(MOST_RUNS)) {

@@ -29,7 +29,7 @@ impl Kind for Command {
         let command = Command::of(group)?;
         let texts = command.words.iter().chain(command.environment.keys()).chain(command.environment.values());
         if command.words.first().is_none_or(String::is_empty) || texts.into_iter().any(|text| text.contains('\0')) {
-            return Err("a command has no program, or contains the character 0".into());
+            return Err("a command has no program, or contains a NUL character".into());
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() {
             return Err("a command controls its own reads and writes, and has no order or rate".into());

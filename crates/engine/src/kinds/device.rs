@@ -27,7 +27,11 @@ impl Kind for Device {
         if group.io.create || any(&group.steps, &|s| !matches!(s, Step::Read)) {
             return Err("a raw device can only be read".into());
         }
-        if length < block { Err(format!("no block of {block} bytes fits in {length}")) } else { Ok(()) }
+        if length < block {
+            Err(format!("no block of {block} bytes fits in a length of {length} bytes"))
+        } else {
+            Ok(())
+        }
     }
 
     fn expected(&self, program: &Program, group: &Group) -> Option<u64> {

@@ -15,7 +15,9 @@ pub struct Trace;
 impl Kind for Trace {
     fn check(&self, _program: &Program, group: &Group) -> Check {
         if !matches!(group.steps.as_slice(), [Step::LayOut(_) | Step::Replay(_)]) {
-            return Err("work of a trace has one step, which creates its files or replays its calls".into());
+            return Err(
+                "the work of a trace must have exactly one step, which creates its files or replays its calls".into()
+            );
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
             return Err("a trace fixes its threads, reads and writes, and has no order or rate".into());
@@ -27,7 +29,7 @@ impl Kind for Trace {
         match task.group().steps.as_slice() {
             [Step::LayOut(replay)] => replay::lay_out(task, replay),
             [Step::Replay(replay)] => replay::calls(task, replay),
-            _ => Err("work of a trace has one step".into()),
+            _ => Err("the work of a trace must have exactly one step".into()),
         }
     }
 

@@ -181,7 +181,7 @@ fn who_asks_for_it_is_not_confined_and_the_outcome_says_so() {
     let phase = changed(shell(&line), |command| command.unconfined = true);
     let outcome = Agent::with(&program(places.work.path(), vec![], vec![phase])).done(0);
     assert!(outcome.commands[0].confined_by.is_empty());
-    assert!(outcome.remarks.iter().any(|remark| remark.contains("was not confined")), "{:?}", outcome.remarks);
+    assert!(outcome.remarks.iter().any(|remark| remark.contains("ran unconfined")), "{:?}", outcome.remarks);
     let confined = ran(places.work.path(), shell("true"));
     assert!(!confined.confined_by.is_empty());
 }

@@ -47,8 +47,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
             text.push_str(&across(view, axis, part, style));
         }
         say(&mut text, &pivot.across, SENTENCES, style);
-        let chosen =
-            "The best of each was chosen among the same samples, which flatters it a little where several are close.";
+        let chosen = "Each best value is chosen by the samples that also judge it, which flatters it a little where several are close.";
         text.push_str(&style.aside(chosen));
     }
     let best = if style.unicode { "▲" } else { "^" };

@@ -284,7 +284,7 @@ impl Said<'_> {
                         self.name(leading),
                         behind(&self.view.table, ratio, "")
                     ),
-                    None => "No answer yet: no contender was measured in all the work.".into(),
+                    None => "No answer yet: no contender has been measured on all of the work.".into(),
                 },
             };
         };

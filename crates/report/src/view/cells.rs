@@ -142,7 +142,7 @@ fn disturbance(trial: &TrialRecord, phase: &PhaseRecord) -> Option<String> {
         return Some(phase.evidence.disturbed.join("; "));
     }
     match trial.status {
-        _ if phase.evidence.set_aside => Some("disturbed, and repeated at once".into()),
+        _ if phase.evidence.set_aside => Some("disturbed, and repeated immediately".into()),
         _ if !phase.counts() => Some("not steady yet".into()),
         TrialStatus::Disturbed => Some(trial.reason.clone().unwrap_or_else(|| "disturbed".into())),
         TrialStatus::Failed => Some(trial.reason.clone().unwrap_or_else(|| "the trial failed".into())),

@@ -91,7 +91,11 @@ fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
     let default = (0..members.len()).find(|value| is_default(value) && is_safe(value));
     let kept = default.or_else(|| (0..members.len()).find(is_safe))?;
     let (keep, name) = (members[kept]?, &axis.values[kept]);
-    let leave = if default.is_some() { format!("leave the default ({name})") } else { format!("leave {name}") };
+    let leave = match default {
+        Some(_) if name == "default" => "leave the default".to_owned(),
+        Some(_) => format!("leave the default ({name})"),
+        None => format!("leave {name}"),
+    };
     let over = if summed { " over all steps" } else { "" };
     if let Some(weaker) = group.less_safe.first() {
         let (name, at_most) = (&view.table.contenders[weaker.contender].name, number::times(most));

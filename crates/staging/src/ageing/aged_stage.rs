@@ -170,8 +170,10 @@ pub struct AgedCopy {
 fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
     match options::devices(filesystem, contender)?.first() {
         Some(own) => {
-            let problem =
-                format!("ageing keeps an image of one device, and its {} is on another device", own.rule.role);
+            let problem = format!(
+                "ageing keeps an image of one device only, and the contender's {} is on another",
+                own.rule.role
+            );
             Err(StagingError::contender(&contender.label, problem, "leave out its age or the device"))
         }
         None => Ok(()),

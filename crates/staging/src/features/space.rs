@@ -172,7 +172,11 @@ fn clone_fsync(root: &Path) -> std::io::Result<Answer> {
     let mut read = [0; 4096];
     to.read_exact_at(&mut read, SOME / 2)?;
     let how = format!("fsync of a clone of 4 MiB of which 4 KiB were written took {took:.1} ms");
-    Ok(if read == [9; 4096] { Answer::yes(how) } else { Answer::no(format!("{how}; reading then returns other data")) })
+    Ok(if read == [9; 4096] {
+        Answer::yes(how)
+    } else {
+        Answer::no(format!("{how}; reading it back returned different data"))
+    })
 }
 
 /// copy_file_range, and whether the copy has blocks of its own.

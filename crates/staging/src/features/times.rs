@@ -56,13 +56,16 @@ pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
     let range = match (of("time-past"), of("time-future")) {
         (Some((past, _)), Some((future, _))) if past < 0 && future > i64::from(i32::MAX) - 1 => {
             let text = format!("{} to {}", year(past), year(future));
-            Answer::words(text, format!("the extremes that can be set, {when}: {past} s to {future} s from 1970"))
+            Answer::words(
+                text,
+                format!("the extremes that can be set, {when}: {past} s to {future} s relative to 1970"),
+            )
         }
         (Some((past, _)), Some((future, _))) => {
             // Wrapped around, or cut to nothing: what was kept is not what was cut to.
             Answer::words(
                 "not kept",
-                format!("the extremes that can be set, {when}: {past} s and {future} s from 1970"),
+                format!("the extremes that can be set, {when}: {past} s and {future} s relative to 1970"),
             )
         }
         _ => Answer::untold("the files are missing"),
@@ -86,7 +89,7 @@ fn step((seconds, nanoseconds): (i64, i64), when: &str) -> Answer {
     }
 }
 
-/// The year of a time in seconds from 1970; far ones as a power of ten.
+/// The year of a time in seconds relative to 1970; far ones as a power of ten.
 fn year(seconds: i64) -> String {
     let year = 1970.0 + seconds as f64 / YEAR;
     match year.floor() {

@@ -61,7 +61,7 @@ pub(super) fn differences(was: &Identity, is: &Identity) -> Vec<&'static str> {
         ("the file behind it", same_file(was.backing.as_ref(), is.backing.as_ref(), same_boot)),
         ("its disk sequence number", !same_boot || was.sequence == is.sequence),
         // What nothing tells apart from another of the same size is not the same for sure.
-        ("the boot, and it has no other identification,", same_boot || lasts(was)),
+        ("the boot (nothing else identifies the device)", same_boot || lasts(was)),
     ];
     checks.into_iter().filter(|(_, same)| !same).map(|(what, _)| what).collect()
 }

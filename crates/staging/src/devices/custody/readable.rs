@@ -45,7 +45,7 @@ impl Readable {
         let now = same_device(&self.device, &self.identity, &loops::loops())?;
         let opened = std::fs::File::open(&now.path);
         opened.map(|_| ()).map_err(|error| {
-            let way = "a container or a virtual machine may forbid this: measure an image on it instead (without --on)";
+            let way = "a container or a virtual machine may forbid this: measure an image on this device instead (without --on)";
             StagingError::refused(&now.path, format!("opening it for reading failed: {error}"), way)
         })
     }

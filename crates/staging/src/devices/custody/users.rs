@@ -179,7 +179,14 @@ pub(super) fn of(device: &BlockDevice, loops: &[Loop]) -> Vec<String> {
     let all: BTreeSet<Number> =
         own.iter().copied().chain(bytes.chain()).chain(around.neighbours(&bytes, &own)).collect();
     let open = openers::openers(&Wanted { devices: all.clone(), files: BTreeSet::new() });
-    let mounts: BTreeSet<String> = around.mounted(&all).map(mounted_on).collect();
+    let mounted: Vec<&Mount> = around.mounted(&all).collect();
+    // A mount that a namespace has copied is one mount.
+    let is_copy = |mount: &Mount| {
+        let is_own = |own: &&Mount| own.seen_by == "self" && (&own.source, &own.point) == (&mount.source, &mount.point);
+        mount.seen_by != "self" && mounted.iter().any(is_own)
+    };
+    let mounts: BTreeSet<String> =
+        mounted.iter().filter(|mount| !is_copy(mount)).map(|mount| mounted_on(mount)).collect();
     let rest = around.user_but_mounts(&all, &all).map(|(user, _)| user).into_iter().chain(open.iter().map(in_words));
     mounts.into_iter().chain(rest).take(MOST_NAMED).collect()
 }
@@ -194,7 +201,7 @@ fn in_words(opener: &Opener) -> String {
 fn file_user(around: &Around, files: &BTreeSet<FileId>) -> Option<(String, &'static str)> {
     let among = |target: &Target| matches!(target, Target::File(file) if files.contains(file));
     if let Some((path, _)) = around.swaps.iter().find(|(_, target)| among(target)) {
-        return Some((format!("the file behind it, {path}, is swap"), "swapoff it, if memory allows"));
+        return Some((format!("the file behind it, {path}, is in use as swap"), "swapoff it, if memory allows"));
     }
     if files.is_empty() {
         return None;
