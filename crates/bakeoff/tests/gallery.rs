@@ -280,10 +280,10 @@ fn our_own_published_runs_are_as_they_say_and_name_nobody() {
 fn folders_without_published_runs_are_refused() {
     let place = Place::new();
     std::fs::create_dir(place.path("empty")).expect("made");
-    place.bakeoff("gallery empty --out site").refused(&["empty has no published run", "bakeoff publish"]);
+    place.bakeoff("gallery empty --out site").refused(&["there are none in empty", "bakeoff publish"]);
     place.bakeoff("gallery nowhere --out site").refused(&["reading the folder nowhere"]);
     std::os::unix::fs::symlink("empty", place.path("empty/again")).expect("a link");
-    place.bakeoff("gallery empty --out site").refused(&["has no published run"]);
+    place.bakeoff("gallery empty --out site").refused(&["there are none in empty"]);
     assert!(!place.path("site").exists());
 }
 
