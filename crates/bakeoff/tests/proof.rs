@@ -79,7 +79,7 @@ fn data_that_is_stored_as_next_to_nothing_is_found() {
     let first = unfolded(&said.well().out);
     assert!(first.contains("partly from a cache"), "the first screen says so: {first}");
     let said = unfolded(&place.bakeoff("show --full").well().out);
-    assert!(said.contains("% from a cache") && said.contains("data stored smaller"), "{said}");
+    assert!(said.contains("% from a cache") && said.contains("the data is stored in less space"), "{said}");
 }
 
 #[test]
