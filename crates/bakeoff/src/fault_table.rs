@@ -79,15 +79,15 @@ fn is_silent(fault: &&FaultResult) -> bool {
 
 /// What did not end with the fault, each as what is said of the contender.
 fn lasting(one: &Harmed) -> Vec<String> {
-    let mut said: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
+    let mut clauses: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
     let refused = in_rounds(one, |fault| fault.refused_again);
-    said.extend(refused.map(|often| format!("could no longer be mounted after {often}: it needs repair")));
+    clauses.extend(refused.map(|often| format!("could no longer be mounted after {often}: it needs repair")));
     // Where a kernel was lost as well, that is the worse of the two.
     let hung = in_rounds(one, |fault| if fault.verdict == Verdict::Hung { fault.hung } else { 0 });
-    said.extend(hung.map(|often| format!("hung after {often}, even on the repaired disk")));
+    clauses.extend(hung.map(|often| format!("hung after {often}, even on the repaired disk")));
     let lost = in_rounds(one, |fault| fault.kernel_lost);
-    said.extend(lost.map(|often| format!("crashed or hung the kernel that mounted it after {often}")));
-    said
+    clauses.extend(lost.map(|often| format!("crashed or hung the kernel that mounted it after {often}")));
+    clauses
 }
 
 /// The faults in whose rounds something happened, and how often; None where it happened in none.
@@ -280,7 +280,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn told(contenders: Vec<Harmed>, width: usize) -> String {
+    fn shown(contenders: Vec<Harmed>, width: usize) -> String {
         let (refused, mounted_by) = (vec![], MountedBy::asked_here());
         crate::findings::printed(&findings(&AllFaults { contenders, refused, mounted_by, served_disk: None }), width)
     }
@@ -289,14 +289,17 @@ pub(crate) mod tests {
     fn the_first_sentences_say_who_returned_wrong_data() {
         let silent = harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
         let reported = harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0)));
-        let said = told(vec![silent, reported], 80);
-        assert!(said.starts_with("btrfs returned no wrong data"), "{said}");
+        let sentence = shown(vec![silent, reported], 80);
+        assert!(sentence.starts_with("btrfs returned no wrong data"), "{sentence}");
         assert!(
-            said.contains("ext4 did NOT report: bit-flips: 64 of 100 files returned data that was never"),
-            "{said}"
+            sentence.contains("ext4 did NOT report: bit-flips: 64 of 100 files returned data that was never"),
+            "{sentence}"
         );
-        assert!(said.contains("WRONG") && said.contains("reported") && said.contains("36.0 %"), "{said}");
-        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+        assert!(
+            sentence.contains("WRONG") && sentence.contains("reported") && sentence.contains("36.0 %"),
+            "{sentence}"
+        );
+        assert!(sentence.lines().all(|line| line.chars().count() <= 80), "{sentence}");
     }
 
     #[test]
@@ -316,7 +319,7 @@ pub(crate) mod tests {
     fn a_kernel_that_ended_is_said_to_have() {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
-        let said = told(vec![harmed("reiserfs", lost)], 200);
+        let said = shown(vec![harmed("reiserfs", lost)], 200);
         let wanted = "reiserfs returned no wrong data, but crashed or hung the kernel that mounted it after read-errors-metadata (in 3 of 5 rounds).";
         assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
     }
@@ -338,7 +341,7 @@ pub(crate) mod tests {
     fn what_cannot_be_read_any_more_is_told_with_how_much_of_it() {
         let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
         failing.kept = counts(53, 106, 0);
-        let said = told(vec![harmed("vfat", failing)], 200);
+        let said = shown(vec![harmed("vfat", failing)], 200);
         let wanted = "vfat returned no wrong data, but could not read 106 of 159 files that it had acknowledged after write-errors";
         assert!(said.starts_with(wanted) && said.contains("UNREADABLE"), "{said}");
     }
@@ -349,10 +352,13 @@ pub(crate) mod tests {
         gone.refused_again = 2;
         let mut both = harmed("xfs", gone.clone());
         both.faults.push(result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
-        let said = told(vec![harmed("xfs", gone)], 200);
+        let sentence = shown(vec![harmed("xfs", gone)], 200);
         let wanted = "could no longer be mounted after bit-flips-metadata (in 2 of 5 rounds): it needs repair.";
-        assert!(said.starts_with(&format!("xfs returned no wrong data, but {wanted}")), "{said}");
-        let said = told(vec![both], 200);
-        assert!(said.starts_with("xfs did NOT report") && said.contains(&format!("xfs {wanted}")), "{said}");
+        assert!(sentence.starts_with(&format!("xfs returned no wrong data, but {wanted}")), "{sentence}");
+        let sentence = shown(vec![both], 200);
+        assert!(
+            sentence.starts_with("xfs did NOT report") && sentence.contains(&format!("xfs {wanted}")),
+            "{sentence}"
+        );
     }
 }

@@ -68,8 +68,8 @@ impl Live {
     /// Begins to show a run.
     pub fn start(server: Server, plan: &ResolvedPlan, id: &str) -> Result<Live, Failure> {
         let feed = Feed::new()?;
-        let (told_ns, began) = (AtomicU64::new(0), Instant::now());
-        let shared = Arc::new(Shared { feed, told_ns, report: Mutex::default(), began });
+        let (prepared_ns, began) = (AtomicU64::new(0), Instant::now());
+        let shared = Arc::new(Shared { feed, prepared_ns, report: Mutex::default(), began });
         let mut site = LiveSite::new(Arc::clone(&shared), &plan.title, id, DiskWatch::of(&plan.place));
         let serving = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -99,7 +99,7 @@ impl Live {
         let began = Instant::now();
         self.take(news);
         let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.shared.told_ns.fetch_add(took, Ordering::Relaxed);
+        self.shared.prepared_ns.fetch_add(took, Ordering::Relaxed);
     }
 
     fn take(&mut self, news: &Heard) {

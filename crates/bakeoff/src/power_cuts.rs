@@ -389,7 +389,7 @@ fn share_of(given: Given, rate: Rate, example: &Option<Example>) -> Cell {
 fn legend(all: &[Survived]) -> Vec<String> {
     let (Some(first), Some(states)) = (all.first(), states(all.iter())) else { return Vec::new() };
     let count = |of: fn(&Survived) -> u32| all.iter().map(|one| u64::from(of(one))).sum::<u64>();
-    let mut said = vec![
+    let mut notes = vec![
         format!(
             "broken: in this share of the cuts that tested it. {states} states each on Linux {}, {} % of them as left by a disk that keeps the order of writes; seed {}.",
             served_disk::kernels(all.iter().map(|one| (one.kernel.as_str(), one.contender.as_str()))),
@@ -400,15 +400,15 @@ fn legend(all: &[Survived]) -> Vec<String> {
         "lost: seconds of unsynced work whose calls had returned. The promises are described in docs/power-cut.md".into(),
     ];
     if first.lying {
-        said.push("The disk ignored flushes: guarantees broken here are the disk's fault.".into());
+        notes.push("The disk ignored flushes: guarantees broken here are the disk's fault.".into());
     }
     if first.torn {
-        said.push(
+        notes.push(
             "In every state one write was torn within a 4 KiB block, which happens only on disks with smaller sectors."
                 .into(),
         );
     }
-    said
+    notes
 }
 
 #[cfg(test)]

@@ -33,30 +33,30 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
          them.",
         material.run.id
     );
-    let mut said = text::wrapped(&head, width, "", "");
+    let mut shown = text::wrapped(&head, width, "", "");
     if sections.is_empty() && left_out == 0 {
-        return Ok(format!("{said}\nThere are no published figures for the operations of this run.\n"));
+        return Ok(format!("{shown}\nThere are no published figures for the operations of this run.\n"));
     }
     for (row, lines) in &sections {
-        said.push_str(&format!("\n{} ({})\n", row.name, row.cache));
-        said.push_str(&row.here(&view.table, &view.judgement, width));
+        shown.push_str(&format!("\n{} ({})\n", row.name, row.cache));
+        shown.push_str(&row.here(&view.table, &view.judgement, width));
         for line in lines {
             let line = format!("{}; {} [{}]", line.text, line.year, line.source);
-            said.push_str(&text::wrapped(&line, width, "  published  ", "               "));
+            shown.push_str(&text::wrapped(&line, width, "  published  ", "               "));
         }
     }
-    said.push('\n');
+    shown.push('\n');
     let used =
         |source: &&Source| sections.iter().any(|(_, lines)| lines.iter().any(|line| line.source == source.source));
     for source in sources.iter().filter(used) {
         let line = format!("[{}] {}, {}. {}", source.source, source.title, source.year, source.hardware);
-        said.push_str(&text::wrapped(&line, width, "", "  "));
+        shown.push_str(&text::wrapped(&line, width, "", "  "));
     }
     if let Some(other) = medium(material).filter(|_| left_out > 0).map(other) {
         let line = format!("Left out: {left_out} published for {}, a different kind of device.", other.name());
-        said.push_str(&text::wrapped(&line, width, "", "  "));
+        shown.push_str(&text::wrapped(&line, width, "", "  "));
     }
-    Ok(said)
+    Ok(shown)
 }
 
 /// The same for the report folder.

@@ -41,8 +41,8 @@ fn the_page_updates_itself_and_ends_as_the_report() {
     tab.until("document.querySelectorAll('#operations .interval').length >= 1");
     let shown = tab.value("document.body.innerText");
     let shown = shown.as_str().expect("text");
-    for said in ["On average", "trials", "Latency of the current phase", "on /", "of processor time in", "round 1: "] {
-        assert!(shown.contains(said), "{said}: {shown}");
+    for words in ["On average", "trials", "Latency of the current phase", "on /", "of processor time in", "round 1: "] {
+        assert!(shown.contains(words), "{words}: {shown}");
     }
     for odd in ["NaN", "undefined", "Infinity", "null"] {
         assert!(!shown.contains(odd), "{odd}: {shown}");

@@ -135,8 +135,8 @@ fn a_log_is_appended_to_only_where_it_is_ours() {
         } else {
             place.write("own.log", "years of work");
         }
-        let said = place.bakeoff(&format!("{RUN} --no-report --ledger {name}.db")).well();
-        assert!(said.err.contains("no log is written"), "{said:#?}");
+        let run = place.bakeoff(&format!("{RUN} --no-report --ledger {name}.db")).well();
+        assert!(run.err.contains("no log is written"), "{run:#?}");
         holds(&place, &format!("{name}.log"), "years of work");
     }
     // A ledger by the name of its own log.

@@ -49,8 +49,8 @@ fn findings_of_a_served_disk_are_a_page_too() {
     let place = Place::new();
     place.bakeoff("faults --fs ext4 --fault none,bit-flips --rounds 1 --seed 7 --html faults.html").well();
     let page = opened(&place, "faults.html");
-    for said in ["ext4 did NOT report: bit-flips", "one bit is flipped", "What was seen", "WRONG"] {
-        assert!(page.contains(said), "{said}: {page}");
+    for words in ["ext4 did NOT report: bit-flips", "one bit is flipped", "What was seen", "WRONG"] {
+        assert!(page.contains(words), "{words}: {page}");
     }
     place.bakeoff("faults --fs ext4 --html faults.html").refused(&["faults.html", "the file exists"]);
 }

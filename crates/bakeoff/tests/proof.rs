@@ -75,11 +75,11 @@ fn data_that_is_stored_as_next_to_nothing_is_found() {
     }
     let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain --set data=zeros";
     let place = place();
-    let said = place.bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
-    let first = unfolded(&said.well().out);
+    let shown = place.bakeoff(&format!("run cold-file.toml --fs btrfs --mount btrfs=compress-force=zstd {words}"));
+    let first = unfolded(&shown.well().out);
     assert!(first.contains("partly from a cache"), "the first screen says so: {first}");
-    let said = unfolded(&place.bakeoff("show --full").well().out);
-    assert!(said.contains("% from a cache") && said.contains("the data is stored in less space"), "{said}");
+    let shown = unfolded(&place.bakeoff("show --full").well().out);
+    assert!(shown.contains("% from a cache") && shown.contains("the data is stored in less space"), "{shown}");
 }
 
 #[test]

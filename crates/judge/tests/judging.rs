@@ -9,7 +9,7 @@ use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 #[test]
 fn the_best_its_tie_and_how_much_worse_the_third_is() {
     let bake = Bake::new().time("create").at("xfs", 10.0, &CALM).at("ext4", 10.02, &CALM_TOO).at("btrfs", 16.0, &CALM);
-    let said = bake.said();
+    let said = bake.sentences();
     assert!(said.starts_with("For small-files create (cold) on this device: "), "{said}");
     assert!(said.contains("xfs and ext4 are as good as each other; btrfs 1.6x slower ("), "{said}");
     let judged = bake.judge();
@@ -25,7 +25,7 @@ fn the_best_its_tie_and_how_much_worse_the_third_is() {
 #[test]
 fn a_winner_of_a_rate_has_the_highest() {
     let bake = Bake::new().rate("read").at("ext4", 200.0, &CALM).at("btrfs", 100.0, &CALM_TOO);
-    let said = bake.said();
+    let said = bake.sentences();
     assert!(said.contains("ext4 is best; btrfs 2.0x slower ("), "{said}");
     assert!(bake.judge().rankings[0].won);
 }
@@ -34,7 +34,7 @@ fn a_winner_of_a_rate_has_the_highest() {
 fn what_is_too_wide_is_unresolved_and_not_a_tie() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.5, &WILD_TOO);
     assert_eq!(bake.judge().rankings[0].others[0].relation, Relation::Unresolved);
-    let said = bake.said();
+    let said = bake.sentences();
     assert!(said.contains("can't tell yet: ext4 is ahead, not proven, xfs at most"), "{said}");
 }
 
@@ -48,7 +48,7 @@ fn one_or_two_samples_allow_no_interval_and_say_so() {
         assert!(judged.figures.iter().all(|figure| figure.interval.is_none()));
         assert_eq!(judged.rankings[0].others[0].relation, Relation::TooFew);
         assert!(judged.rankings[0].others[0].interval.is_none() && !judged.rankings[0].won);
-        assert!(bake.said().contains(words), "{}", bake.said());
+        assert!(bake.sentences().contains(words), "{}", bake.sentences());
         assert!(judged.figures[0].notes.iter().any(|note| note.kind == NoteKind::FewSamples));
     }
 }
@@ -112,7 +112,7 @@ fn zeros_and_nothings_are_missing_and_never_zero() {
     assert_eq!((figure.samples, figure.missing, figure.min), (3, 2, 9.9));
     assert!(figure.notes.iter().any(|note| note.text == "2 values missing"));
     assert_eq!(judged.figures.len(), 1, "a cell of zeros alone has no figure");
-    assert!(bake.said().contains("ext4 was the only one measured"), "{}", bake.said());
+    assert!(bake.sentences().contains("ext4 was the only one measured"), "{}", bake.sentences());
 }
 
 /// Renaming a benchmark changed its result in a respected tool, for its place in the order.
@@ -155,7 +155,7 @@ fn backends_are_ranked_apart() {
     let judged = bake.judge();
     assert_eq!(judged.rankings.len(), 2);
     assert!(judged.rankings.iter().all(|ranking| ranking.others.iter().all(|other| other.contender != 2)));
-    assert!(bake.said().contains("in a virtual machine on this device: old was the only one measured"));
+    assert!(bake.sentences().contains("in a virtual machine on this device: old was the only one measured"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn ages_are_ranked_apart_and_held_against_each_other() {
     assert!(judged.rankings.iter().all(|ranking| ranking.others.len() == 1));
     assert_eq!((judged.ageing.len(), judged.ageing[0].others[0].relation), (2, Relation::Worse));
     assert_eq!(judged.ageing[1].others[0].relation, Relation::Tie);
-    let said = bake.said();
+    let said = bake.sentences();
     assert!(
         said.contains("and xfs are as good as each other") || said.contains("and ext4 are as good as each other"),
         "{said}"
@@ -198,8 +198,8 @@ fn a_best_that_gives_up_safety_is_not_named_without_saying_so() {
     assert!(judged.rankings[0].others[0].unequal_durability);
     let given_up = |figure: usize| judged.figures[figure].notes.iter().any(|note| note.text == "gives up flushes");
     assert!(given_up(0) && !given_up(1));
-    let said = bake.said();
-    assert!(said.contains("Not equally safe: ext4-nobarrier lacks flushes, which ext4 has."), "{said}");
+    let sentences = bake.sentences();
+    assert!(sentences.contains("Not equally safe: ext4-nobarrier lacks flushes, which ext4 has."), "{sentences}");
 }
 
 #[test]
@@ -210,14 +210,14 @@ fn costs_stand_beside_the_verdict() {
         .cell(|cell| cell.facts.cpu_seconds = Some(2.0))
         .at("btrfs", 16.0, &CALM_TOO)
         .cell(|cell| cell.facts.cpu_seconds = Some(4.2));
-    assert!(bake.said().contains("There btrfs used 2.1 times the CPU of ext4."), "{}", bake.said());
+    assert!(bake.sentences().contains("There btrfs used 2.1 times the CPU of ext4."), "{}", bake.sentences());
     let ticks = Bake::new()
         .time("create")
         .at("ext4", 10.0, &CALM)
         .cell(|cell| cell.facts.cpu_seconds = Some(0.01))
         .at("btrfs", 16.0, &CALM_TOO)
         .cell(|cell| cell.facts.cpu_seconds = Some(0.02));
-    assert!(!ticks.said().contains("the CPU"), "one tick against two says nothing: {}", ticks.said());
+    assert!(!ticks.sentences().contains("the CPU"), "one tick against two says nothing: {}", ticks.sentences());
 }
 
 #[test]

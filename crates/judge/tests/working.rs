@@ -68,7 +68,7 @@ fn a_program_that_did_nothing_on_one_filesystem_leaves_no_verdict() {
     let judged = bake.judge();
     let text = "The contenders did not do the same work in small-files build (cold): ext4 wrote 105 MB, xfs almost nothing (26 B). \
                 There is no verdict on it.";
-    assert_eq!((bake.said().as_str(), judged.rankings.len()), (text, 0));
+    assert_eq!((bake.sentences().as_str(), judged.rankings.len()), (text, 0));
     assert!(
         judged.figures[1].notes.iter().any(|note| note.text.contains("less work")),
         "{:?}",
@@ -106,7 +106,7 @@ fn the_rest_of_the_work_is_judged_all_the_same_and_sums_with_the_doubtful_step_a
     assert_eq!((judged.doubts.len(), judged.doubts[0].operations.as_slice()), (1, [0, 2].as_slice()));
     let group = answer(&bake.table).unwrap().groups[0].clone();
     assert_eq!(group.take.unwrap().shortfall.contender, 0, "ext4 reads faster, and nothing else is known");
-    assert!(bake.said().starts_with("The contenders did not do the same work"), "{}", bake.said());
+    assert!(bake.sentences().starts_with("The contenders did not do the same work"), "{}", bake.sentences());
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn output_and_reads_of_programs_tell_too() {
 #[test]
 fn zeros_on_a_compressing_filesystem_come_with_a_sentence_before_the_verdict() {
     let bake = two(known(300.0 * MB, 301.0 * MB), known(300.0 * MB, 10.0 * MB));
-    let said = bake.said();
+    let said = bake.sentences();
     let first = "In small-files build (cold) most of the data never reached the device: xfs wrote 300 MB, of which the device took 10 MB \
                  (compressed, deduplicated or left out as zeros). For small-files build (cold) on this device: xfs is best";
     assert!(said.starts_with(first), "{said}");
@@ -190,9 +190,9 @@ fn a_twin_is_named_by_its_first_entry_and_many_are_counted() {
     let bake = two(done, idle.clone());
     let bake =
         of(bake, "xfs, again", 0.1, &CALM, idle.clone()).who("xfs, again", |one| one.twin_of = Some("xfs".into()));
-    assert!(bake.said().contains("ext4 wrote 105 MB, xfs almost nothing"), "{}", bake.said());
+    assert!(bake.sentences().contains("ext4 wrote 105 MB, xfs almost nothing"), "{}", bake.sentences());
     let bake = ["jfs", "ext2", "f2fs"].into_iter().fold(bake, |bake, name| of(bake, name, 0.1, &CALM, idle.clone()));
-    assert!(bake.said().contains("xfs, jfs and 2 others almost nothing"), "{}", bake.said());
+    assert!(bake.sentences().contains("xfs, jfs and 2 others almost nothing"), "{}", bake.sentences());
 }
 
 #[test]

@@ -237,8 +237,8 @@ fn a_histogram_that_announces_gigabytes_is_refused_before_they_are_taken() {
 fn an_exported_run_with_such_a_histogram_is_refused() {
     let trap = crafted(i32::MAX as u32, 3, 1 << 40, &[2]);
     let latency = json!({ "item": { "count": 1, "min_ns": 1, "max_ns": 1, "mean_ns": 1.0, "hdr": trap } });
-    let said = portable_refusal(|run| run["trials"][0]["phases"][0]["outcome"]["groups"][0]["latency"] = latency);
-    assert!(said.contains("a histogram declares"), "{said}");
+    let error = portable_refusal(|run| run["trials"][0]["phases"][0]["outcome"]["groups"][0]["latency"] = latency);
+    assert!(error.contains("a histogram declares"), "{error}");
 }
 
 #[test]

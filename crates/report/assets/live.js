@@ -222,10 +222,10 @@
   function onCost(news) {
     elapsed = news.elapsed_s;
     heard = performance.now();
-    const used = news.served_ms + news.told_ms;
+    const used = news.served_ms + news.prepared_ms;
     const share = used / 10 / Math.max(news.elapsed_s, 1);
     set('cost', 'This page has taken ' + used.toFixed(0) + ' ms of processor time in ' + clock(news.elapsed_s) + ' (' + share.toPrecision(2) + ' % of one core): ' +
-      news.served_ms.toFixed(0) + ' ms to serve it, ' + news.told_ms.toFixed(0) + ' ms to prepare updates between measured phases.');
+      news.served_ms.toFixed(0) + ' ms to serve it, ' + news.prepared_ms.toFixed(0) + ' ms to prepare updates between measured phases.');
     times();
   }
 

@@ -180,7 +180,7 @@ pub struct Cost {
     /// CPU time of the thread that serves the page, milliseconds.
     pub served_ms: f64,
     /// Time in which the run made news, milliseconds.
-    pub told_ms: f64,
+    pub prepared_ms: f64,
     /// Seconds since the run's sitting began.
     pub elapsed_s: f64,
 }

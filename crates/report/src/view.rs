@@ -38,7 +38,7 @@ pub(crate) use machines::span_words;
 pub use machines::{MachineView, MachinesView, PooledView};
 pub use material::Material;
 pub use options::in_words;
-pub use pivot::{PivotBest, PivotCell, PivotRow, PivotView};
+pub use pivot::{CHOSEN, PivotBest, PivotCell, PivotRow, PivotView};
 pub use run::RunView;
 pub use scaling::{ScalingRow, ScalingView};
 pub use score::ScoreView;

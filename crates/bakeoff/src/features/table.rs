@@ -21,7 +21,7 @@ fn differences(beside: &[Beside], width: usize) -> String {
     if beside.is_empty() {
         return String::new();
     }
-    let mut said = String::from("Published features compared with those found here (* marks differences):\n");
+    let mut shown = String::from("Published features compared with those found here (* marks differences):\n");
     for cell in beside {
         let mark = match cell.agrees {
             Some(true) => "=",
@@ -32,9 +32,9 @@ fn differences(beside: &[Beside], width: usize) -> String {
             "{}, {}: published {}; here {} [{}]",
             cell.filesystem, cell.feature, cell.published, cell.found, cell.source
         );
-        said.push_str(&text::wrapped(&one, width, &format!("{mark} "), "    "));
+        shown.push_str(&text::wrapped(&one, width, &format!("{mark} "), "    "));
     }
-    said
+    shown
 }
 
 /// Every answer with what was tried.

@@ -14,7 +14,7 @@ use web::{Answer, Asked, Feed, Site};
 pub struct Shared {
     pub feed: Feed,
     /// Nanoseconds in which the run made news.
-    pub told_ns: AtomicU64,
+    pub prepared_ns: AtomicU64,
     /// The finished report, once there is one.
     pub report: Mutex<Option<String>>,
     pub began: Instant,
@@ -61,7 +61,7 @@ impl Site for LiveSite {
         self.shared.tell(&News::Disk(self.disk.look()));
         self.shared.tell(&News::Cost(Cost {
             served_ms: (cpu.as_secs_f64() * 1e4).round() / 10.0,
-            told_ms: (self.shared.told_ns.load(Ordering::Relaxed) as f64 / 1e5).round() / 10.0,
+            prepared_ms: (self.shared.prepared_ns.load(Ordering::Relaxed) as f64 / 1e5).round() / 10.0,
             elapsed_s: (self.shared.began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         }));
     }

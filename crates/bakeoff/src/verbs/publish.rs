@@ -242,12 +242,12 @@ impl Ready {
     }
 
     fn preview(&self, width: usize) -> String {
-        let mut said = String::from("  Every published text, by location; all the rest is numbers:\n");
+        let mut shown = String::from("  Every published text, by location; all the rest is numbers:\n");
         for (place, texts) in &self.texts {
             let all: Vec<&str> = texts.iter().map(String::as_str).collect();
             let line = format!("{place}: {}", all.join(" | "));
-            said.push_str(&text::wrapped(&text::harmless(&line), width, "    ", "      "));
+            shown.push_str(&text::wrapped(&text::harmless(&line), width, "    ", "      "));
         }
-        said
+        shown
     }
 }

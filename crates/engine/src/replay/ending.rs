@@ -62,12 +62,12 @@ impl Otherwise {
             };
             *kinds.entry((call, how)).or_default() += count;
         }
-        let mut told: Vec<(u64, String)> =
+        let mut counts: Vec<(u64, String)> =
             kinds.into_iter().map(|((call, how), count)| (count, format!("{call} {how} ({count})"))).collect();
-        told.sort_by(|a, b| b.cmp(a));
-        let more = if told.len() > SHOWN { " and others" } else { "" };
-        let told: Vec<String> = told.into_iter().take(SHOWN).map(|(_, text)| text).collect();
-        Some(format!("{all} of {calls} calls ended differently from the recording: {}{more}", told.join(", ")))
+        counts.sort_by(|a, b| b.cmp(a));
+        let more = if counts.len() > SHOWN { " and others" } else { "" };
+        let counts: Vec<String> = counts.into_iter().take(SHOWN).map(|(_, text)| text).collect();
+        Some(format!("{all} of {calls} calls ended differently from the recording: {}{more}", counts.join(", ")))
     }
 }
 

@@ -87,9 +87,9 @@ fn calls_that_end_otherwise_are_counted_and_told() {
     ];
     let (_file, program) = replaying(dir.path(), &made(1, 0, vec![], actions), "", true);
     let outcome = Agent::with(&program).done(1);
-    let [said] = outcome.remarks.as_slice() else { panic!("{:?}", outcome.remarks) };
-    assert!(said.starts_with("2 of 3 calls ended differently from the recording"), "{said}");
-    assert!(said.contains("unlink No such file or directory (os error 2) instead of done (1)"), "{said}");
+    let [remark] = outcome.remarks.as_slice() else { panic!("{:?}", outcome.remarks) };
+    assert!(remark.starts_with("2 of 3 calls ended differently from the recording"), "{remark}");
+    assert!(remark.contains("unlink No such file or directory (os error 2) instead of done (1)"), "{remark}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Bake {
     }
 
     /// All sentences in one.
-    pub fn said(&self) -> String {
+    pub fn sentences(&self) -> String {
         self.judge().sentences.into_iter().map(|sentence| sentence.text).collect::<Vec<_>>().join(" ")
     }
 }

@@ -4,7 +4,7 @@
 use super::overview::spoken;
 use crate::chart::ChartData;
 use crate::number;
-use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, ScalingView, View};
+use crate::view::{AxisView, CHOSEN, PivotCell, PivotRow, PivotView, RowView, ScalingView, View};
 use maud::{Markup, html};
 
 /// The tables of every axis.
@@ -15,7 +15,7 @@ pub(super) fn pivots(view: &View, charts: &ChartData) -> Markup {
     let content = html! {
         p.quiet {
             "What was varied, for contenders that differ in nothing else. Each of these tables is judged separately, with one correction for "
-            "all its comparisons. Each best value is chosen by the samples that also judge it, which flatters it a little where several are close."
+            "all its comparisons. " (CHOSEN)
         }
         @for pivot in &view.pivots { (tables(view, &view.axes[pivot.axis], pivot, charts)) }
     };

@@ -7,7 +7,7 @@ use super::style::{Style, Tone, wrapped};
 use crate::ReportError;
 use crate::number;
 use crate::safe;
-use crate::view::{AxisView, PivotCell, PivotRow, Standing, View};
+use crate::view::{AxisView, CHOSEN, PivotCell, PivotRow, Standing, View};
 use comfy_table::Cell;
 use unicode_width::UnicodeWidthStr;
 
@@ -47,8 +47,7 @@ pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportErr
             text.push_str(&across(view, axis, part, style));
         }
         say(&mut text, &pivot.across, SENTENCES, style);
-        let chosen = "Each best value is chosen by the samples that also judge it, which flatters it a little where several are close.";
-        text.push_str(&style.aside(chosen));
+        text.push_str(&style.aside(CHOSEN));
     }
     let best = if style.unicode { "▲" } else { "^" };
     let legend = format!(

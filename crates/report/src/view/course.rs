@@ -2,6 +2,7 @@
 //! In: an axis, and the pivot's table with its values as contenders. Out: a [`CourseView`]: operations that changed, and the rest in words.
 //! Each value is held against the first one that a group has a figure of, by the rules of `bakeoff compare`.
 
+use super::story::undecided;
 use super::{AxisView, View, plural};
 use crate::number;
 use judge::{Change, Comparison, Side, Table};
@@ -211,11 +212,7 @@ fn rest((open, all): (usize, usize), bound: Option<f64>) -> String {
         Some(bound) => format!(", at most {}x each", number::times(bound)),
         None => String::new(),
     };
-    match open {
-        0 => most,
-        _ if open == all => format!("{most}; all are undecided"),
-        _ => format!("{most}; {open} are undecided"),
-    }
+    if open > 0 { format!("{most}; {}", undecided(open, all)) } else { most }
 }
 
 /// The furthest change of a line, and from where on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.

@@ -173,7 +173,7 @@ fn machine(name: &str, group: &Group, judged: Option<&Judged>) -> MachineView {
 
 /// What tells machines apart that are to be like ones: what they are, their ceilings, and their noise by the twin.
 fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let facts: [(&str, Fact); 5] = [
         ("processor", |machine| format!("{}, {} threads", machine.cpu.model, machine.cpu.threads)),
         ("memory", |machine| format!("{} GiB", machine.memory_gib())),
@@ -191,7 +191,7 @@ fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
         if known.len() > 1 {
             let each: Vec<String> =
                 known.iter().take(4).map(|(fact, names)| format!("{fact} on {}", some(names))).collect();
-            said.push(format!("They differ in their {what}: {}.", each.join("; ")));
+            sentences.push(format!("They differ in their {what}: {}.", each.join("; ")));
         }
     }
     let by = |pick: fn(&MachineView) -> Option<f64>| {
@@ -203,16 +203,20 @@ fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
     if let Some(((low, slow), (high, fast))) =
         by(|one| one.ceiling).filter(|((low, _), (high, _))| low * (1.0 + ALIKE) < *high)
     {
-        said.push(format!(
+        sentences.push(format!(
             "{slow} writes to memory at {:.0} % of the pace of {fast}: their ceilings differ.",
             low / high * 100.0
         ));
     }
     let noisy = by(|one| one.noise_floor).filter(|((low, _), (high, _))| *high > QUIET && *high > NOISIER * low);
     if let Some(((low, quiet), (high, noisy))) = noisy {
-        said.push(format!("Noise of the control: {:.1} % on {noisy}, {:.1} % on {quiet}.", high * 100.0, low * 100.0));
+        sentences.push(format!(
+            "Noise of the control: {:.1} % on {noisy}, {:.1} % on {quiet}.",
+            high * 100.0,
+            low * 100.0
+        ));
     }
-    said
+    sentences
 }
 
 fn some(names: &[&str]) -> String {

@@ -4,6 +4,7 @@
 
 use super::cells::{Stands, shown};
 use super::course::{CourseView, course};
+use super::story::undecided;
 use super::{AxisView, FigureView, Standing, View};
 use judge::{Backend, Cell, Contender, Durability, Judgement, Operation, Table};
 use serde::Serialize;
@@ -29,6 +30,10 @@ pub struct PivotView {
     /// What changes from the first value to the last, where the values have an order.
     pub course: Option<CourseView>,
 }
+
+/// How far the best value of a group can be trusted.
+pub const CHOSEN: &str =
+    "Each best value is chosen by the samples that also judge it, which flatters it a little where several are close.";
 
 impl PivotView {
     /// Its lines by workload.
@@ -119,8 +124,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
             let worth = at_most(view, pivot).map_or_else(String::new, |times| {
                 format!(" Over all steps the choice is worth at most {}x.", crate::number::times(times))
             });
-            let still = if open == lines { "all are undecided".into() } else { format!("{open} are undecided") };
-            format!("{}: no difference is shown in {of}; {still}.{worth}", axis.name)
+            format!("{}: no difference is shown in {of}; {}.{worth}", axis.name, undecided(open, lines))
         }
     }
 }

@@ -17,21 +17,21 @@ pub(super) fn warnings(
     counts: Counts,
     judgement: &Judgement,
 ) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Origin::Foreign { program, file } = &run.new.origin {
-        said.push(format!("These are results of {program}, read from {file}; Bakeoff did not measure them."));
+        sentences.push(format!("These are results of {program}, read from {file}; Bakeoff did not measure them."));
     }
-    said.extend(shards(&run.new));
+    sentences.extend(shards(&run.new));
     match run.status {
-        RunStatus::Open => said.push("The run is not finished; more trials may follow.".into()),
-        RunStatus::Interrupted if run.new.origin != Origin::Measured => said.extend(run.ending.clone()),
+        RunStatus::Open => sentences.push("The run is not finished; more trials may follow.".into()),
+        RunStatus::Interrupted if run.new.origin != Origin::Measured => sentences.extend(run.ending.clone()),
         RunStatus::Interrupted => {
-            said.push(format!("The run was interrupted; `{}` continues it.", run.new.resume_command(&run.id)));
+            sentences.push(format!("The run was interrupted; `{}` continues it.", run.new.resume_command(&run.id)));
         }
         RunStatus::Finished => {}
     }
     if counts.done == 0 {
-        said.push("No trial has produced a figure yet.".into());
+        sentences.push("No trial has produced a figure yet.".into());
     } else if counts.blocks < 3 {
         let blocks = if counts.blocks == 1 { "is only one round" } else { "are only two rounds" };
         let here = run.status == RunStatus::Finished && run.new.origin == Origin::Measured;
@@ -40,21 +40,22 @@ pub(super) fn warnings(
         } else {
             String::new()
         };
-        said.push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide.{way}"));
+        sentences
+            .push(format!("There {blocks}: too few to tell noise from a difference. Three screen, ten decide.{way}"));
     }
-    said.extend(guests(contenders));
-    said.extend(safety_warning(contenders));
-    said.extend(weaker_settings(&run.new, contenders));
+    sentences.extend(guests(contenders));
+    sentences.extend(safety_warning(contenders));
+    sentences.extend(weaker_settings(&run.new, contenders));
     if counts.failed > 0 {
-        said.push(format!("{} failed; the reasons are listed below.", plural(counts.failed, "trial")));
+        sentences.push(format!("{} failed; the reasons are listed below.", plural(counts.failed, "trial")));
     }
     if counts.set_aside > 0 {
         let were = if counts.set_aside == 1 { "was" } else { "were" };
-        said.push(format!("{} {were} disturbed, set aside and repeated.", plural(counts.set_aside, "trial")));
+        sentences.push(format!("{} {were} disturbed, set aside and repeated.", plural(counts.set_aside, "trial")));
     }
-    said.extend(judgement.notes.iter().map(|note| note.text.clone()));
-    said.extend(counted_notes(workloads));
-    said
+    sentences.extend(judgement.notes.iter().map(|note| note.text.clone()));
+    sentences.extend(counted_notes(workloads));
+    sentences
 }
 
 /// What belongs beside figures of a part of a plan.
@@ -217,6 +218,11 @@ pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
 /// `1 trial`, `2 trials`.
 pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// How many of all lines are undecided, as a clause.
+pub(super) fn undecided(open: usize, all: usize) -> String {
+    if open == all { "all are undecided".into() } else { format!("{open} are undecided") }
 }
 
 /// A sentence that goes on behind a colon.

@@ -212,21 +212,23 @@ fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), Stri
 
 fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) -> Result<(), String> {
     let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
-    let said = format!("the mount option {option}");
+    let named = format!("the mount option {option}");
     let own = devices.iter().find(|own| own.rule.mount.as_deref() == Some(key));
     if let (Some(own), Some(value)) = (own, value) {
-        // It is given by itself, and may be said once more.
+        // It is given by itself, and may be named once more.
         return match Path::new(value) == own.path {
             true => Ok(()),
-            false => Err(format!("{said} names a different device from that of mkfs, which is {}", own.path.display())),
+            false => {
+                Err(format!("{named} names a different device from that of mkfs, which is {}", own.path.display()))
+            }
         };
     }
     let lower = key.to_ascii_lowercase();
     if ORDERS.iter().any(|order| lower.starts_with(order)) {
-        return Err(format!("{said} is an option for a program other than the filesystem"));
+        return Err(format!("{named} is an option for a program other than the filesystem"));
     }
     if is_naming(key) {
-        return Err(format!("{said} names a device, a file or an offset, or makes mount do something else"));
+        return Err(format!("{named} names a device, a file or an offset, or makes mount do something else"));
     }
     let general: Vec<&str> = readback::general_options().collect();
     let facts = &filesystem.mount;
@@ -238,16 +240,16 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
     };
     let word = |letter: char| letter.is_ascii_alphanumeric() || "_-.:@^+".contains(letter);
     if key.is_empty() || !key.chars().all(word) {
-        return Err(format!("{said} is not an option of a filesystem"));
+        return Err(format!("{named} is not an option of a filesystem"));
     }
     match value {
         // Where mount options are properties that a tool sets, they may have values of their own.
         Some(_) if general.contains(&key) && facts.option_flag.is_none() => {
-            Err(format!("{said} has a value, but {key} takes none: write {key}, or --axis mount.{key}=on,off"))
+            Err(format!("{named} has a value, but {key} takes none: write {key}, or --axis mount.{key}=on,off"))
         }
         // What is listed takes words and numbers, which are no files whatever lies in this folder.
-        Some(value) if listed(key) || listed(option) => plain_word(&said, value),
-        Some(value) => plain(&said, value),
+        Some(value) if listed(key) || listed(option) => plain_word(&named, value),
+        Some(value) => plain(&named, value),
         None => Ok(()),
     }
 }
