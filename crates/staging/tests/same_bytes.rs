@@ -139,7 +139,7 @@ fn a_file_that_is_swap_is_refused() {
     run(&["swapon", &path]);
     let text = refusal(&device.0, &[&path]);
     run(&["swapoff", &path]);
-    assert!(text.contains("is swap") && text.contains("swap file"), "{text}");
+    assert!(text.contains("is in use as swap") && text.contains("swap file"), "{text}");
 }
 
 #[test]
