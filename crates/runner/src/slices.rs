@@ -1,6 +1,7 @@
 //! Into how many slices each phase of a round is cut, so that all contenders meet within a fraction of a second.
 //! In: a workload and its trials so far. Out: a number for each phase, the same for all contenders; 1: the phase is not cut.
 
+use crate::steady::reads_again;
 use records::TrialRecord;
 use workload::facts::{Compiled, PhaseEstimate};
 use workload::program::{Order, Over, Phase};
@@ -39,7 +40,9 @@ fn of_phase(phase: &Phase, estimate: Option<&PhaseEstimate>, first: &[&TrialReco
     let bytes = estimate.bytes_written.max(estimate.bytes_read);
     let by_bytes = if of_file { bytes / LEAST_BYTES } else { u64::from(MOST) };
     let most = by_bytes.min(estimate.items / LEAST_ITEMS).clamp(1, u64::from(MOST));
-    (time.saturating_add(SLICE_NS / 2) / SLICE_NS).clamp(1, most) as u32
+    // In one piece, what can be read again would be: from a cold start each time, which takes longer than a short slice.
+    let least = if reads_again(phase) { most.min(2) } else { 1 };
+    (time.saturating_add(SLICE_NS / 2) / SLICE_NS).clamp(least, most) as u32
 }
 
 fn guessed_ns(estimate: &PhaseEstimate) -> u64 {
