@@ -55,12 +55,12 @@ const OCCUPANTS: usize = 3;
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// The same where it was just mounted: unmounting ended whatever the work before had left to be done, and what mounting begins
+/// The same where it was just made or mounted: mkfs and unmounting write everything back before they end, and what mounting begins
 /// shows at once.
-const IDLE_MOUNTED: Duration = Duration::from_millis(20);
+const IDLE_ANEW: Duration = Duration::from_millis(20);
 
 /// How long ago that is at most.
-const JUST_MOUNTED: Duration = Duration::from_secs(1);
+const ANEW: Duration = Duration::from_secs(1);
 
 /// How often a device is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -116,7 +116,7 @@ pub(crate) struct State {
     /// Counters when it was ready for work.
     pub began: Option<Snapshot>,
     /// When it was mounted, the last time, after the device had been idle or nothing was left to be done on it.
-    pub just_mounted: Option<Instant>,
+    pub anew: Option<Instant>,
     /// When it was mounted, or all was written back, the last time, and what its devices had done until then.
     pub rested: Option<(Instant, Vec<Option<Activity>>)>,
     /// The kernel was told that the device has no cache, and sends no flushes.
@@ -265,9 +265,9 @@ impl Stage<'_> {
         self.state.rested = Some((Instant::now(), self.activity()));
     }
 
-    /// It was mounted, and rests.
-    pub(crate) fn is_mounted_anew(&mut self) {
-        self.state.just_mounted = Some(Instant::now());
+    /// It was made or mounted, and rests.
+    pub(crate) fn is_anew(&mut self) {
+        self.state.anew = Some(Instant::now());
         self.rests();
     }
 
@@ -281,8 +281,8 @@ impl Stage<'_> {
     pub fn settle(&self, patience: Duration) -> Settled {
         let began = Instant::now();
         let look = || self.activity();
-        let wanted = match self.state.just_mounted {
-            Some(when) if when.elapsed() < JUST_MOUNTED => IDLE_MOUNTED,
+        let wanted = match self.state.anew {
+            Some(when) if when.elapsed() < ANEW => IDLE_ANEW,
             _ => IDLE,
         };
         let mut last = look();

@@ -75,7 +75,7 @@ impl Stage<'_> {
             Err(held) => return Ok(Err(held)),
         };
         start.mounting_read_bytes = self.devices_cached();
-        self.is_mounted_anew();
+        self.is_anew();
         // The pages of a device in use are those of the filesystem on it.
         let own = start.device_cached_bytes.filter(|_| self.state.found.in_use.is_empty());
         let left = own.unwrap_or(0) + start.image_cached_bytes.unwrap_or(0);
@@ -131,7 +131,7 @@ impl Stage<'_> {
             }
             None if self.state.has_own_cache() => {
                 dropped.mounted_anew = true;
-                self.is_mounted_anew();
+                self.is_anew();
             }
             None => {}
         }

@@ -59,6 +59,7 @@ impl Stage<'_> {
         })?;
         self.state.found.mkfs_seconds = Some(began.elapsed().as_secs_f64());
         self.state.mounted = filesystem.mount.command.is_empty();
+        self.is_anew();
         if !self.settle(SETTLE_LIMIT).idle {
             self.state.found.remarks.push("the device was still busy a minute after mkfs".into());
         }
@@ -108,7 +109,7 @@ impl Stage<'_> {
             }
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
-            self.is_mounted_anew();
+            self.is_anew();
         }
         let root = self.state.places.mountpoint.join("work");
         let seen = self.state.seen(&root);
