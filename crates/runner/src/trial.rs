@@ -397,6 +397,10 @@ impl AtWork {
         let place = Place::of(&self.program, &self.left_out, job, index);
         watcher.news(News::Step(&place.facts.title));
         provide_memory(stage, job, &place, slices);
+        if so_far.first.is_none() {
+            // All contenders were made ready, and this one's devices could come to rest meanwhile.
+            stage.settle()?;
+        }
         let looked = stage.look()?;
         let mut progress = |items, of, bytes| watcher.news(News::Progress(items, of, bytes));
         let limit = Duration::from_secs(self.program.limit_of(index));
@@ -594,7 +598,7 @@ fn one_phase(
     let again = if rounds { None } else { job.passes.get(&phase.name).copied() };
     let began = job.clock.steady();
     let from = record.phases.len();
-    let mut state = CacheState::brought_about(stage, agent, place, proof)?;
+    let mut state = CacheState::settled(stage, agent, place, proof)?;
     let mut may_repeat = !rounds && job.repetitions > 0 && steady::reads_again(phase);
     let mut pass = 0;
     loop {
@@ -603,7 +607,7 @@ fn one_phase(
         record.phases.push(one);
         if disturbed && std::mem::take(&mut may_repeat) {
             record.phases.last_mut().expect("just pushed").evidence.set_aside = true;
-            state = CacheState::brought_about(stage, agent, place, proof)?;
+            state = CacheState::settled(stage, agent, place, proof)?;
             continue;
         }
         let done = match again {
@@ -617,7 +621,7 @@ fn one_phase(
         pass += 1;
         if rounds || again.is_some() {
             // Each starts as the first did; passes that the workload asks for find what the one before left.
-            state = CacheState::brought_about(stage, agent, place, proof)?;
+            state = CacheState::settled(stage, agent, place, proof)?;
         } else {
             if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
                 return Err(VenueError::Stopped);
@@ -693,6 +697,17 @@ impl CacheState {
             }
             Cache::AsFound => {}
         }
+        Ok(state)
+    }
+
+    /// As [`Self::brought_about`]; then waits until the devices are idle.
+    fn settled(
+        stage: &mut dyn Staged,
+        agent: &mut Agent,
+        place: &Place,
+        proof: &mut Proof,
+    ) -> Result<Self, VenueError> {
+        let state = Self::brought_about(stage, agent, place, proof)?;
         stage.settle()?;
         Ok(state)
     }
