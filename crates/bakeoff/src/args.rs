@@ -239,7 +239,7 @@ pub struct ResumeArgs {
     pub output: Output,
 }
 
-/// What counts as a failure of a run that ended
+/// Which results make a finished run exit with a failure
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Gate {
     /// The run does not decide on a contender

@@ -131,7 +131,7 @@ fn beyond_promises(one: &Survived) -> String {
     let both: Vec<String> = broken.into_iter().chain(kept).collect();
     match both.is_empty() {
         true => format!("{}: none of {} power cuts tested a guarantee.", one.shown(), one.states),
-        false => format!("Of what is not promised, {} {}.", one.shown(), both.join("; it ")),
+        false => format!("Of the guarantees that are not promised, {} {}.", one.shown(), both.join("; it ")),
     }
 }
 

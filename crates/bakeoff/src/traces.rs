@@ -70,7 +70,7 @@ fn about(trace: &Trace, full_speed: bool) -> String {
         "with the program's own time between its calls"
     };
     format!(
-        "Replays {} calls and waits of `{}`, recorded with {} threads and processes on {} ({}), {think}. At its start there are {files} files of {:.1} MiB.",
+        "Replays {} calls and waits of `{}`, recorded with {} threads and processes on {} ({}), {think}. It begins with {files} files, {:.1} MiB in all.",
         header.actions,
         line(trace),
         header.threads,

@@ -82,10 +82,10 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerE
         Err(_) => return Err(why("its schema cannot be read".into())),
     }
     let sound: String = bounded(connection, || connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))
-        .map_err(|error| why(format!("it is damaged, SQLite reports \"{error}\"")))?;
+        .map_err(|error| why(format!("it is damaged: SQLite reports \"{error}\"")))?;
     match sound.as_str() {
         "ok" => Ok(version),
-        found => Err(why(format!("it is damaged, SQLite reports \"{found}\""))),
+        found => Err(why(format!("it is damaged: SQLite reports \"{found}\""))),
     }
 }
 

@@ -148,7 +148,7 @@ fn sound(command: &Command) -> Outcome<()> {
         return Err(problem.help("write `reports = { fio = [\"JOB read\", \"JOB write\"] }`"));
     }
     if texts().any(|text| text.contains('\0')) {
-        return Err(Problem::new("a command cannot contain the character 0"));
+        return Err(Problem::new("a command cannot contain a NUL character"));
     }
     match environment.keys().find(|name| name.is_empty() || name.contains('=')) {
         Some(name) => Err(Problem::new(format!("`{name}` cannot be the name of an environment variable"))),

@@ -315,7 +315,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         needs: Vec::new(),
     };
     if phase.device_of(VolumeTool::LoseDevice).is_some() && !(phase.preparation && phase.groups.len() == 1) {
-        let problem = Problem::new("removing a device takes no measurable time and excludes other work");
+        let problem = Problem::new("removing a device takes no measurable time, so its phase can neither be measured nor do other work");
         return Err(problem.help("make it a separate phase with `preparation = true`"));
     }
     Ok((phase, facts, beside))

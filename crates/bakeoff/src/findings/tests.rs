@@ -253,7 +253,7 @@ fn what_nothing_promises_is_answered_where_only_that_was_asked() {
         } else {
             "kept two-writes and grown"
         };
-        assert_eq!(found.answers[0], format!("Of what is not promised, ext4 {verb}."));
+        assert_eq!(found.answers[0], format!("Of the guarantees that are not promised, ext4 {verb}."));
     }
 }
 

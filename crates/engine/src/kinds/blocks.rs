@@ -96,7 +96,7 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
             Err(format!("a depth of {depth}; the range is 1 to {DEPTH}"))
         }
         Engine::IoUring(_) if group.steps.len() != 1 && group.io.read_percent.is_none() => {
-            Err("io_uring reads or writes each block, or does one of both in a mix".into())
+            Err("with io_uring each block is read, or written, or one of the two in a mix: give one step".into())
         }
         _ => Ok(()),
     }

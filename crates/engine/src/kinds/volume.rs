@@ -54,7 +54,7 @@ impl Kind for Volume {
         }
         let names = program.tools.values().flatten().flatten();
         if names.into_iter().any(|word| word.contains('\0')) {
-            return Err("a tool's command contains the character 0".into());
+            return Err("a tool's command contains a NUL character".into());
         }
         Ok(())
     }

@@ -116,7 +116,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
         }
     }
     let of = super::plural(lines, "line");
-    let rest = if open > 0 { format!("; {open} of {of} can't tell yet") } else { String::new() };
+    let rest = if open > 0 { format!("; {open} of {of}: can't tell yet") } else { String::new() };
     match most {
         Some((_, most)) => format!("{} matters: {most}{rest}.", axis.name),
         None if open == 0 => format!("{} makes no difference in {of}.", axis.name),

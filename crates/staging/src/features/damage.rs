@@ -97,7 +97,7 @@ fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
         }
         Err(_) => {}
     }
-    let silent = format!("{copies} of a name flipped; the directory lists without an error, with another name");
+    let silent = format!("{copies} of a name flipped; listing the directory gives no error and another name");
     Ok(match check_complains(stage)? {
         Some(true) => Answer { text: "only a check".into(), ..Answer::yes(format!("{silent}; a check finds it")) },
         _ => Answer::no(format!("{silent}; a check finds nothing")),

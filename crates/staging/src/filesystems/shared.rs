@@ -36,7 +36,7 @@ impl SharedFacts {
     pub(crate) fn remark(&self) -> String {
         let servers = if self.servers == 1 { "1 server".into() } else { format!("{} servers", self.servers) };
         format!(
-            "{servers} and the client run on this machine, {}; network namespaces connect them; there is no network latency, \
+            "{servers} and the client run on this machine, {}; they talk between network namespaces, without network latency, \
              and all share the CPUs and the disk",
             self.layout
         )

@@ -36,7 +36,7 @@ fn sound(group: &Group, block: u64) -> Outcome<()> {
     called(group, block)?;
     if io.direct && !block.is_multiple_of(512) {
         return Err(
-            Problem::new(format!("direct work in blocks of {block} bytes")).help("O_DIRECT needs a multiple of 512")
+            Problem::new(format!("direct I/O in blocks of {block} bytes")).help("O_DIRECT needs a multiple of 512")
         );
     }
     let single = matches!(group.steps.as_slice(), [Step::Read] | [Step::Write]);
