@@ -38,14 +38,14 @@ const QUESTIONS: [(&str, &str); 22] = [
     ),
     (
         "F2FS or ext4 on flash? (modelled SSD, in virtual machines)",
-        "bakeoff run small-files --fs ext4,f2fs --disk ssd-sata --kernel debian:6.1 --set files=2000",
+        "bakeoff run small-files --fs ext4,f2fs --disk ssd-sata --kernel debian:6.1 --set files=500 --set some=200",
     ),
     ("Which on a hard disk that I do not have?", "bakeoff run small-files --disk hdd-7200"),
     ("How full is too full?", "bakeoff run nearly-full --fs ext4"),
     ("Does an old filesystem get slower?", "bakeoff run small-files --fs ext4,xfs --age fresh,old"),
     (
         "What does a power cut lose with data=writeback?",
-        "bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback --states 200",
+        "bakeoff powercut --fs ext4 --axis mount.data=ordered,writeback --states 60",
     ),
     ("Is my disk all right? (reads it; it may be in use)", "bakeoff run device --on /dev/sda"),
     (

@@ -426,11 +426,18 @@ impl Said<'_> {
         let name = self.name(fall.contender);
         let text = match () {
             () if answer.alone => format!("take {name}: no other contender can do all the work"),
-            () if fall.at_most < 1.0 + self.view.smallest_effect => format!("take {name}, as good as the best"),
             () if is_vague(choice) => return Verdict { text: "can't tell yet".into(), take: None },
-            () => format!("take {name}, at most {}x behind the best", number::times(fall.at_most)),
+            () => format!("take {name}, {}", self.how_far(fall.at_most)),
         };
         Verdict { text, take: Some((fall.contender, fall.at_most)) }
+    }
+
+    /// "at most 1.2x behind the best".
+    fn how_far(&self, at_most: f64) -> String {
+        match at_most < 1.0 + self.view.smallest_effect {
+            true => "as good as the best".into(),
+            false => format!("at most {}x behind the best", number::times(at_most)),
+        }
     }
 
     /// "take ext4, at most 1.1x behind the best; xfs may do as well; btrfs 1.3x, zfs 5.5x slower".
@@ -449,9 +456,13 @@ impl Said<'_> {
             (1, _) => format!("{} is likely best", self.name(ranking.best)),
             _ if open.is_empty() => format!("{} are as good as each other", self.names(&front)),
             (_, Some(choice)) => {
-                let (name, far) = (self.name(choice.shortfall.contender), number::times(choice.shortfall.at_most));
-                let rivals = if choice.rivals.is_empty() { "others".into() } else { self.rivals(choice) };
-                format!("take {name}, at most {far}x behind the best; {rivals} may do as well")
+                let (name, far) = (self.name(choice.shortfall.contender), self.how_far(choice.shortfall.at_most));
+                let others = match choice.certainty {
+                    Certainty::BeyondDoubt => "no other does as well".into(),
+                    Certainty::Likely => "likely no other does as well".into(),
+                    Certainty::Open => format!("{} may do as well", self.rivals(choice)),
+                };
+                format!("take {name}, {far}; {others}")
             }
             (_, None) => format!("so far {}, not proven", self.name(ranking.best)),
         };
