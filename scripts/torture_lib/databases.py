@@ -12,7 +12,7 @@ from .target import ALLOWED, REFUSED, Target, layout
 from .ways import Way
 
 STRANGER = 12345
-REASON = "acting on the database file|symbolic link of user|a link that leads"
+REASON = "acting on the database file|symbolic link owned by user|a link that leads"
 # More blocks than the run has, so that there is something to do.
 MORE = ["--samples", "2"]
 

@@ -108,7 +108,7 @@ pub enum Verb {
     /// Write or preview runs for publication, without names, serial numbers or paths
     #[command(after_help = PUBLISH_EXAMPLES)]
     Publish(PublishArgs),
-    /// Make one page of many published runs: judged again, with filters and with ratios over all of them
+    /// Make one page of many published runs, with filters, new verdicts and ratios over all of them
     Gallery(GalleryArgs),
     /// Simulate power cuts: which guarantees each contender keeps, and how much unsynced data it loses
     #[command(after_help = POWERCUT_EXAMPLES)]

@@ -135,7 +135,7 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
     }
     let disturbed = comparison.rows.iter().filter(|row| row.disturbed > 0).count();
     if disturbed > 0 {
-        text.push_str(&format!(" Disturbed trials are in {disturbed} of {} lines.", comparison.rows.len()));
+        text.push_str(&format!(" {disturbed} of {} lines include disturbed trials.", comparison.rows.len()));
     }
     text.push_str(&format!(
         " Better in {}, worse in {}, the same in {}, can't tell yet in {}.",

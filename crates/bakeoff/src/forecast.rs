@@ -390,7 +390,7 @@ fn aged_commands(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<String> {
     let image = image.display();
     let mut lines = vec![
         format!("# made once, aged as {} to {}, and kept as {image};", profile.name, runner::percent(fill)),
-        "# each trial begins with these instead of making it:".to_owned(),
+        "# each trial begins with these commands instead of creating the filesystem:".to_owned(),
     ];
     lines.extend(match &plan.place {
         Place::Device { path, .. } => {

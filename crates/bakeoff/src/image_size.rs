@@ -43,7 +43,7 @@ pub fn settle(
     if let Some((need, count)) = needs.iter().find_map(|need| Some((need, need.device.too_few_inodes?))) {
         let label = &need.contender.asked.label;
         return Err(Failure::usage(format!(
-            "{}, and the options of {label} give mkfs {count} inodes; raise that number, or use a smaller scale",
+            "{}, but with the options of {label} mkfs creates only {count} inodes; raise that number, or use a smaller scale",
             need.work_in_words()
         )));
     }

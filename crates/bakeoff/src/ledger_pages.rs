@@ -128,7 +128,7 @@ fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
 
 /// What a figure rests on.
 fn why(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
-    let cell = asked.value("cell").ok_or_else(|| Failure::usage("the address names no cell"))?;
+    let cell = asked.value("cell").ok_or_else(|| Failure::usage("the address has no `cell` parameter"))?;
     let Shown { material, view } = Shown::read(ledger, asked.value("run"))?;
     let why = view::why(&material, &view, cell)?;
     let id = &material.run.id;

@@ -77,7 +77,7 @@ impl MountedBy {
             Reason::NoKernel => format!("{HERE}: {found}."),
             Reason::KernelLacks => format!("{HERE}: {found}."),
             Reason::NoKvm => format!(
-                "{HERE}: a virtual machine would be {found}, and takes half a second or more for each state; {ALL_THE_SAME}."
+                "{HERE}: a virtual machine would be {found}, and would take half a second or more for each state; {ALL_THE_SAME}."
             ),
         })
     }
@@ -252,7 +252,7 @@ mod tests {
         for (machine, reason, words) in [
             (Known { lacks: Some("apt-get install qemu-system-x86"), ..LAPTOP }, Reason::NoGuests, "apt-get install"),
             (Known { kernel: None, ..LAPTOP }, Reason::NoKernel, "systems --fetch"),
-            (Known { boots: Err((Reason::NoKvm, "KVM boots no guest")), ..LAPTOP }, Reason::NoKvm, "`--in guest`"),
+            (Known { boots: Err((Reason::NoKvm, "KVM cannot boot a guest")), ..LAPTOP }, Reason::NoKvm, "`--in guest`"),
             (Known { boots: Err((Reason::KernelLacks, "it lacks xfs")), ..LAPTOP }, Reason::KernelLacks, "lacks xfs"),
         ] {
             let found = of(&machine);

@@ -141,7 +141,7 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
         said.extend(cleaned.removed.iter().map(|what| format!("removed a leftover of an interrupted run: {what}")));
         said.extend(cleaned.left_alone.iter().map(|why| format!("a leftover of run {id} is not removed: {why}")));
         said.extend(cleaned.problems.iter().map(|why| {
-            format!("a leftover of run {id} could not be removed, the next start tries again: {why}; `bakeoff clean --forget {id}` drops its record")
+            format!("a leftover of run {id} could not be removed; the next start tries again: {why}; `bakeoff clean --forget {id}` drops its record")
         }));
     }
     let strangers = staging::first_seen(found.strangers);

@@ -340,7 +340,9 @@ fn after(all: &[Survived]) -> Vec<Row> {
         false => Cell::plain("-"),
     };
     let mut rows = vec![
-        row("lost, median", "of unsynced work that had returned", &|one| figure(one.lost_seconds.median, seconds)),
+        row("lost, median", "of unsynced work whose calls had returned", &|one| {
+            figure(one.lost_seconds.median, seconds)
+        }),
         row("lost, at worst", "the same, at worst", &|one| figure(one.lost_seconds.worst, seconds)),
         row("foreign bytes", "old or other files' content in a file, at most in any state", &foreign),
         row("not mounted", "states that could not be mounted", &refused),

@@ -29,7 +29,7 @@ pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
     let Beside { sections, sources, left_out } = beside(material, &view.table)?;
     let width = text::width();
     let head = format!(
-        "Published figures next to those of run {}: from other machines, years and sizes. Statistics here ignore \
+        "Published figures next to those of run {}: measured on other machines, in other years, with other sizes. Statistics here ignore \
          them.",
         material.run.id
     );

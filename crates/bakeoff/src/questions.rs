@@ -28,7 +28,7 @@ const QUESTIONS: [(&str, &str); 22] = [
     ),
     ("Does XFS need a larger log?", "bakeoff run mail --fs xfs --axis mkfs.log_size=default,256m"),
     (
-        "Does XFS gain from a log on another disk? (its own --erase)",
+        "Does XFS gain from a log on another disk? (which needs its own --erase)",
         "bakeoff run mail --fs xfs --mkfs xfs= --mkfs xfs=\"-l logdev=/dev/sdc1\"",
     ),
     ("ext4 with or without 64 KiB clusters?", "bakeoff run sequential --fs ext4 --axis mkfs.bigalloc=on,off"),

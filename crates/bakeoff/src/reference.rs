@@ -135,8 +135,8 @@ fn filesystems() -> Result<String, Failure> {
 
 /// The columns of a claims file.
 fn claims() -> Result<String, Failure> {
-    let about = "A claims file is CSV with a heading line, as [published/claims.csv](../../published/claims.csv); `bakeoff claims \
-                 --file FILE` tests its claims with the results of a run, `bakeoff run --claims=FILE` makes the run that tests them. At \
+    let about = "A claims file is CSV with a header line, like [published/claims.csv](../../published/claims.csv); `bakeoff claims \
+                 --file FILE` tests its claims with the results of a run; `bakeoff run --claims=FILE` starts a run that tests them. At \
                  most 10,000 claims. Columns marked \\* are required; the others may be omitted or empty.";
     Ok(page("Claims files", about) + &types(literature::claims_schema())?)
 }

@@ -147,7 +147,7 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
         let needs = if groups().any(|group| group.over == Over::Trace) { "reads files" } else { "runs programs" };
         let (name, kernel) = (&guest.asked.label, guest.asked.kernel.as_deref().unwrap_or_default());
         Err(Failure::usage(format!(
-            "{} {needs} of this machine, and {name} runs on {kernel}, in a virtual machine without them: leave {name} out",
+            "{} {needs} of this machine, but {name} runs on {kernel}, in a virtual machine that lacks them: leave {name} out",
             work.name
         )))
     })

@@ -143,7 +143,7 @@ fn takes_part(contender: &Contender) -> Result<(), Failure> {
     let asks = |name: &str| contender.axes.contains_key(name);
     let refused = [
         (axes::devices(contender) > 1, "devices", "needs several devices, and this test has one disk"),
-        (asks("disk"), "disk", "needs a modelled disk, and this test has its own disk without a model"),
+        (asks("disk"), "disk", "needs a modelled disk, but this test uses its own disk, which is not modelled"),
         (is_aged, "age", "is aged, and this test uses only fresh filesystems"),
         (is_filled, "fill", "is filled beforehand, and this test uses only fresh filesystems"),
         (
@@ -182,7 +182,7 @@ fn fits(bytes: u64) -> Result<(), Failure> {
     let (image, needed, free) =
         (records::show_bytes(bytes), records::show_bytes(needed), records::show_bytes(available));
     Err(Failure::usage(format!(
-        "--image {image}: the disk is kept in memory and takes up to {needed}, of which {free} are free; name a smaller one"
+        "--image {image}: the disk is kept in memory and takes up to {needed}, but only {free} is free; choose a smaller size"
     )))
 }
 

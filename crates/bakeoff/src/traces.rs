@@ -65,7 +65,7 @@ fn about(trace: &Trace, full_speed: bool) -> String {
     let files = trace::files(&trace.tree).count();
     let bytes: u64 = trace::files(&trace.tree).map(|(_, size)| size).sum();
     let think = if full_speed {
-        "at full speed, in the order that the calls need"
+        "at full speed, keeping only the order that the calls depend on"
     } else {
         "with the program's own time between its calls"
     };

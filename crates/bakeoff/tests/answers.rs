@@ -216,8 +216,8 @@ fn a_gate_counts_the_lines_of_the_table() {
             let (failed, open) = (count("failures"), count("inconclusive"));
             let percent = if share == 0.0025 { "0.25 %" } else { "5.0 %" };
             let wanted = match (likely, failed) {
-                (true, 0) => format!("Nothing is worse by more than {percent}, likely."),
-                (true, _) => format!("Worse by more than {percent}, likely: {failed}"),
+                (true, 0) => format!("Nothing is likely worse by more than {percent}."),
+                (true, _) => format!("Likely worse by more than {percent}: {failed}"),
                 (_, 0) if all > 0 => format!("Nothing is worse by more than {percent}, beyond doubt; likely: {all}"),
                 (_, 0) => format!("Nothing is worse by more than {percent}, beyond doubt."),
                 _ if all > failed => {

@@ -241,7 +241,9 @@ impl Check<'_> {
             self.count("platters.inner_sectors", &raw.inner_sectors, (16.0, 65_536.0))?,
         );
         if inner > outer {
-            return Err(self.contradiction("platters.inner_sectors", "inner tracks are shorter than outer ones"));
+            return Err(
+                self.contradiction("platters.inner_sectors", "inner tracks cannot have more sectors than outer ones")
+            );
         }
         let mut platters = Platters {
             period: (60e9 / rpm).round() as u64,

@@ -204,7 +204,7 @@ fn what_is_wrong_in_a_description_is_told_with_file_key_and_range() {
     all(error("hdd-7200", "rpm = ", "rpms = "), &["mine.toml", "rpms"]);
     all(error("hdd-7200", "[hard-disk.seek]", "[hard-disk.seeks]"), &["mine.toml", "seek"]);
     all(error("hdd-7200", "average_ms = [8.5", "average_ms = [14.0"), &["hard-disk.seek.average_ms", "curve"]);
-    all(error("hdd-7200", "inner_sectors = [1273", "inner_sectors = [9000"), &["inner_sectors", "shorter"]);
+    all(error("hdd-7200", "inner_sectors = [1273", "inner_sectors = [9000"), &["inner_sectors", "more sectors"]);
     all(error("hdd-7200", "heads = [4", "heads = [4.5"), &["heads", "whole"]);
     all(error("hdd-7200", "heads = [4, ", "heads = [nan, "), &["heads", "between"]);
     all(error("hdd-7200", "capacity_bytes = [1_000_204_886_016", "capacity_bytes = [-1"), &["mine.toml", "capacity"]);

@@ -87,7 +87,8 @@ fn attributes(number: u64, kind: FileType, mode: u16, size: u64, kept: u64, chan
 
 impl Filesystem for Folder {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        let wanted = |refused: InitFlags| std::io::Error::other(format!("this kernel's FUSE has no {refused:?}"));
+        let wanted =
+            |refused: InitFlags| std::io::Error::other(format!("this kernel's FUSE does not support {refused:?}"));
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(wanted)?;
         // Both take what is nearest, which is as good.
         let _ = config.set_max_write(MOST_AT_ONCE);

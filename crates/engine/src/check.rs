@@ -85,7 +85,7 @@ fn phase(program: &Program, phase: &Phase) -> Check {
         return Err(format!("{workers} workers; each group needs at least one, and the limit for all is {WORKERS}"));
     }
     if phase.groups.iter().all(|g| g.order == Order::Follow) {
-        return Err("all groups follow, and no group creates files for them".into());
+        return Err("all groups follow other groups; at least one must create files for them".into());
     }
     phase.groups.iter().try_for_each(|g| group(program, g).map_err(|e| format!("group {}: {e}", g.name)))
 }

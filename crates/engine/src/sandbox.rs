@@ -203,7 +203,7 @@ fn close(inside: OwnedFd, root: &OwnedFd, path: &Path, private: &[PathBuf]) -> R
         move_mount(tree, "", CWD, *path, from_tree).map_err(failed("showing", path))?;
     }
     let locked = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV;
-    set_mount("/", true, locked, 0).map_err(failed("making read-only all below", Path::new("/")))?;
+    set_mount("/", true, locked, 0).map_err(failed("making everything read-only below", Path::new("/")))?;
     for folder in own.iter().copied().chain([path]) {
         set_mount(folder, false, 0, libc::MOUNT_ATTR_RDONLY).map_err(failed("making writable", folder))?;
     }

@@ -89,7 +89,7 @@ impl JobFile {
         }
         let copies = self.jobs.iter().map(Job::copies).fold(0, u64::saturating_add);
         if copies > COPIES_LIMIT {
-            problems.push(format!("its jobs run {copies} times by `numjobs`; the limit is {COPIES_LIMIT}"));
+            problems.push(format!("its jobs have {copies} copies in all (`numjobs`); the limit is {COPIES_LIMIT}"));
         }
         for (at, job) in self.jobs.iter().enumerate() {
             if let Some(Setting { value, line }) = job.get("numjobs")
@@ -455,7 +455,7 @@ mod tests {
         assert!(read("[global]\nbs=4k\n").expect_err("no job").to_string().contains("no job"));
         let many: String = (0..65).map(|number| format!("[j{number}]\n")).collect();
         assert!(read(&many).expect_err("many").to_string().contains("65 jobs"));
-        assert!(read("[a]\nnumjobs=5000\n").expect_err("copies").to_string().contains("5000 times"));
+        assert!(read("[a]\nnumjobs=5000\n").expect_err("copies").to_string().contains("5000 copies"));
         let long = "x".repeat(1000);
         let lines =
             [format!("{long}=1"), format!("filename=/{long}"), format!("size={long}"), format!("include {long}")];

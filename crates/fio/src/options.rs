@@ -189,7 +189,7 @@ const REFUSED: [(&str, &str); 35] = [
     ("read_iolog_chunked", "replays an I/O log from outside the contender's folder"),
     ("replay_redirect", "sends a replay to another file or device"),
     ("merge_blktrace_file", "writes a merged trace to a file"),
-    ("write_iolog", "writes a log of calls: `bakeoff record` does"),
+    ("write_iolog", "writes a log of calls: use `bakeoff record`"),
     ("write_bw_log", "writes a log: the figures and latencies are in the report"),
     ("write_lat_log", "writes a log: the figures and latencies are in the report"),
     ("write_iops_log", "writes a log: the figures and latencies are in the report"),

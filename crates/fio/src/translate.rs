@@ -162,7 +162,7 @@ impl Files {
             return if same {
                 Ok(known.clone())
             } else {
-                Err("has the files of another job, but other sizes or copies".into())
+                Err("uses the files of another job, but with other sizes or copies".into())
             };
         }
         let name = unused(&made.name, &mut self.names);

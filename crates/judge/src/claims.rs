@@ -216,11 +216,11 @@ fn statement(claim: &Claim) -> String {
 fn said(outcome: &ClaimOutcome, claimed: ClaimRelation, found: Relation) -> String {
     let likely = if found == Relation::LikelyWorse { "likely " } else { "" };
     match (outcome, claimed) {
-        (ClaimOutcome::Holds, ClaimRelation::Equal) => "holds, they are as good as each other".into(),
+        (ClaimOutcome::Holds, ClaimRelation::Equal) => "holds (they are as good as each other)".into(),
         (ClaimOutcome::Holds, _) => format!("{likely}holds"),
-        (ClaimOutcome::Reversed, ClaimRelation::Equal) => format!("{likely}does not hold, they differ"),
+        (ClaimOutcome::Reversed, ClaimRelation::Equal) => format!("{likely}does not hold (they differ)"),
         (ClaimOutcome::Reversed, _) => format!("{likely}reversed"),
-        _ if found == Relation::Tie => "does not hold, they are as good as each other".into(),
+        _ if found == Relation::Tie => "does not hold (they are as good as each other)".into(),
         _ => "can't tell yet".into(),
     }
 }

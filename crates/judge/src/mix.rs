@@ -34,7 +34,7 @@ pub enum MixError {
         given: String,
     },
     /// An operation is not in the table.
-    #[error("cannot mix in \"{name}\": the table has {known}")]
+    #[error("cannot add \"{name}\" to the mix: the table has only {known}")]
     NoSuchOperation {
         /// The name.
         name: String,

@@ -189,10 +189,10 @@ fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
         (1, 0) => format!("{best} is likely best"),
         (_, 0) => format!("{} are as good as each other", list(&as_good)),
         _ if settled == 0 && as_good.len() == 1 => {
-            format!("can't tell yet: {best} is ahead, not proven, {}", list_of(&behind))
+            format!("can't tell yet: {best} is ahead (not proven), {}", list_of(&behind))
         }
         _ => format!(
-            "{} {} ahead, not proven, {}",
+            "{} {} ahead (not proven), {}",
             list(&as_good),
             if as_good.len() == 1 { "is" } else { "are" },
             list_of(&behind)

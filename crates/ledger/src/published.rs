@@ -44,6 +44,6 @@ pub fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("it cannot be unpacked: {error}"))?;
     match held.len() as u64 {
         length if length < most => Ok(held),
-        _ => Err(format!("unpacked it is larger than {} MiB", FILE_LIMIT >> 20)),
+        _ => Err(format!("it is larger than {} MiB when unpacked", FILE_LIMIT >> 20)),
     }
 }

@@ -33,7 +33,9 @@ impl Ledger {
                 let mut matching = known.iter().filter(|id| id.starts_with(asked));
                 match (matching.next(), matching.next()) {
                     (Some(id), None) => id,
-                    (None, _) => return Err(no_such(format!("there is no such run; it has {}", listed(&known)))),
+                    (None, _) => {
+                        return Err(no_such(format!("there is no such run; the ledger has {}", listed(&known))));
+                    }
                     _ => return Err(no_such("several ids begin with this; give more of the id".into())),
                 }
             }

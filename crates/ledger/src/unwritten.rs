@@ -74,7 +74,7 @@ fn copied(path: &Path) -> io::Result<(PathBuf, tempfile::TempDir)> {
         }
         let size = from.metadata()?.len();
         if size > COPY_LIMIT {
-            return Err(io::Error::other(format!("{} has {size} bytes, the limit is {COPY_LIMIT}", from.display())));
+            return Err(io::Error::other(format!("{} has {size} bytes; the limit is {COPY_LIMIT}", from.display())));
         }
         std::fs::copy(&from, beside(&copy, end))?;
     }

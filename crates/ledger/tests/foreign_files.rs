@@ -71,7 +71,7 @@ fn a_strangers_link_is_not_followed_to_make_a_ledger() {
     if std::os::unix::fs::lchown(place.path("bakeoff.db"), Some(54321), None).is_err() {
         return;
     }
-    place.refused(Access::Write, &["is a symbolic link of user 54321"]);
+    place.refused(Access::Write, &["is a symbolic link owned by user 54321"]);
     assert!(!victim.exists());
 }
 

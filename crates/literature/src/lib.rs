@@ -19,7 +19,7 @@ const REPEATED: usize = 200;
 #[derive(Debug, thiserror::Error)]
 pub enum LiteratureError {
     /// It is too long.
-    #[error("reading {file}: it has {length} bytes, the limit is {TEXT_LIMIT}")]
+    #[error("reading {file}: it has {length} bytes; the limit is {TEXT_LIMIT}")]
     TooLong {
         /// The file.
         file: String,

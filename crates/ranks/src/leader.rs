@@ -135,7 +135,7 @@ impl<'a> Leader<'a> {
         match self.hosts.iter().take(of as usize).find(|host| *host != here) {
             None => Ok(None),
             Some(other) => Err(format!(
-                "the work is in namespaces or a control group of {here}, which clients on {other} cannot enter: start all on {here}, or give a mount that all have with --dir"
+                "the work is in namespaces or a control group of {here}, which clients on {other} cannot enter: start all on {here}, or use --dir with a shared mount"
             )),
         }
     }
@@ -192,7 +192,7 @@ impl<'a> Leader<'a> {
         };
         let Some((number, reason, killed)) = failed().next() else {
             let ended = answers.contains(&Answer::Ended);
-            return ended.then(|| ("it ended before all clients".into(), true));
+            return ended.then(|| ("it ended before all clients were done".into(), true));
         };
         let more = match failed().count() - 1 {
             0 => String::new(),

@@ -110,7 +110,7 @@ impl Measured {
                 let names: Vec<&str> = self.broken.keys().map(String::as_str).collect();
                 let percent = share * 100.0;
                 let percent = if percent < 1.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
-                let first = format!("in {} power cuts broke {}", self.states, judge::list(&names));
+                let first = format!("broke {} in {} power cuts", judge::list(&names), self.states);
                 format!("{first} ({worst} in {percent} % of those that tested it)")
             }
         };
@@ -258,7 +258,7 @@ mod tests {
         let wanted = "kept all that is promised in 997 of 1000 power cuts, 3 states could not be mounted;";
         assert!(one.words().starts_with(wanted) && !one.kept_all(), "{}", one.words());
         one.broken = BTreeMap::from([("fsync".into(), 0.47), ("rename".into(), 0.002)]);
-        assert!(one.words().starts_with("in 1000 power cuts broke fsync and rename (fsync in 47 %"), "{}", one.words());
+        assert!(one.words().starts_with("broke fsync and rename in 1000 power cuts (fsync in 47 %"), "{}", one.words());
         assert!(!one.kept_all());
     }
 }

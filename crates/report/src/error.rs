@@ -18,7 +18,7 @@ pub enum ReportError {
         answer: String,
     },
     /// A file or folder could not be written.
-    #[error("writing {path}: {answer}; name another folder with -o (--report of a run)")]
+    #[error("writing {path}: {answer}; name another folder with -o (for `bakeoff run`: --report)")]
     Writing {
         /// The file or folder.
         path: PathBuf,

@@ -232,7 +232,7 @@ fn reliable(view: &View) -> Markup {
                 @if let Some(noise) = view.noise_floor {
                     ", and the same contender entered twice differed from itself by " (number::percent(noise))
                 }
-                ". Figures of phases that write count until the data was durable."
+                ". Phases that write are timed until the data is durable."
                 @if let Some(ending) = &view.run.ending { " The run ended: " (why_it_ended(ending)) "." }
             }
             @if !view.warnings.is_empty() {

@@ -53,7 +53,9 @@ impl Wanted {
     pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
             return match contender.ageing() {
-                Some((name, _)) => Err(VenueError::lasting(format!("{}: there is no age `{name}`", contender.label))),
+                Some((name, _)) => {
+                    Err(VenueError::lasting(format!("{}: there is no ageing profile `{name}`", contender.label)))
+                }
                 None => Ok(None),
             };
         };

@@ -73,7 +73,7 @@ pub enum AgentError {
         got: String,
     },
     /// It speaks another version of the protocol.
-    #[error("the engine has protocol {found}, this bakeoff {PROTOCOL}; both must come from one build")]
+    #[error("the engine has protocol {found} and this bakeoff has {PROTOCOL}; both must come from the same build")]
     OtherProtocol {
         /// Version that it named.
         found: u32,

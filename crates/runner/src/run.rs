@@ -551,7 +551,9 @@ fn way_on(saved: &Option<PathBuf>, run: &str) -> String {
             let path = path.display();
             format!("The run was saved as {path}: continue with `bakeoff --ledger {path} resume {run}`")
         }
-        None => "It could not be saved in another file; leave the file in its place, and start the run again".into(),
+        None => {
+            "It could not be saved in another file; do not move or replace the ledger, and start the run again".into()
+        }
     }
 }
 

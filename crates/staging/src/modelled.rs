@@ -48,12 +48,12 @@ fn too_fast(model: &Model, path: &PathCost) -> Option<String> {
     let late = [("read", Kind::Read), ("write", Kind::Write)].into_iter().filter_map(|(word, kind)| {
         let (takes, way) = (takes_alone(model, kind)?, path.of(kind, SMALL));
         let of = |time: Duration| time.as_micros();
-        (way > takes).then(|| format!("a {word} of 4 KiB takes {} us of {} us", of(way), of(takes)))
+        (way > takes).then(|| format!("a {word} of 4 KiB takes {} us here instead of {} us", of(way), of(takes)))
     });
     let late = late.collect::<Vec<_>>().join(", ");
     let name = model.name();
     (!late.is_empty()).then(|| {
-        format!("{name} is too fast for this machine at one request at a time: {late} by its description; figures of such work are those of this machine")
+        format!("{name} is too fast for this machine with one request at a time: {late}; figures of such work reflect this machine, not the disk")
     })
 }
 
@@ -86,7 +86,10 @@ pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingE
         );
     };
     if contender.age.as_deref().is_some_and(|age| age != records::FRESH) || contender.fill.is_some() {
-        return refused("aged images are on the scratch folder's disk", "leave out the age or --disk");
+        return refused(
+            "aged images are on the scratch folder's disk, not on a modelled one",
+            "leave out the age or --disk",
+        );
     }
     let free = system::in_memory::available();
     if *bytes > free {
@@ -153,7 +156,7 @@ impl Modelled {
     pub fn remarks(&self) -> Vec<String> {
         let (name, ceiling) = (self.model.name(), self.ceiling.in_words());
         let served =
-            format!("{name} is served by Bakeoff itself: {ceiling}; this latency is subtracted from the disk's time");
+            format!("{name} is served by Bakeoff itself: {ceiling}; the round trip is subtracted from the disk's time");
         std::iter::once(served).chain(too_fast(&self.model, &self.ceiling.path)).collect()
     }
 
@@ -197,10 +200,14 @@ mod tests {
         assert_eq!(marked("nvme-tlc", 10), None);
         let both = marked("nvme-tlc", 70).expect("marked");
         assert!(
-            both.contains("a read of 4 KiB takes 70 us of 5") && both.contains("a write of 4 KiB takes 70"),
+            both.contains("a read of 4 KiB takes 70 us here instead of 5")
+                && both.contains("a write of 4 KiB takes 70"),
             "{both}"
         );
         let writes = marked("ssd-sata", 70).expect("marked");
-        assert!(!writes.contains("a read") && writes.contains("a write of 4 KiB takes 70 us of 2"), "{writes}");
+        assert!(
+            !writes.contains("a read") && writes.contains("a write of 4 KiB takes 70 us here instead of 2"),
+            "{writes}"
+        );
     }
 }

@@ -104,7 +104,7 @@ impl<T: Transport> Remote<T> {
     /// It cannot be started.
     pub fn start(&mut self, which: Beside) -> Result<Line, StagingError> {
         let failed = |error| {
-            StagingError::contender(&self.label, format!("the connection to its {}: {error}", which.verb()), "")
+            StagingError::contender(&self.label, format!("connecting to its {} failed: {error}", which.verb()), "")
         };
         let line = self.transport.link().engine().map_err(failed)?;
         self.conversation().ask(&Ask::Start(which)).map(|()| line)

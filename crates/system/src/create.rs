@@ -407,7 +407,7 @@ mod tests {
         }
         std::os::unix::fs::lchown(&link, Some(54321), None).expect("given away");
         let error = Folder::make(&link.join("a/c")).expect_err("a stranger's link").to_string();
-        assert!(error.contains("symbolic link of user 54321"), "{error}");
+        assert!(error.contains("symbolic link owned by user 54321"), "{error}");
         assert!(!real.join("a/c").exists());
     }
 

@@ -46,7 +46,7 @@ fn mapped(folder: &Path) -> Option<String> {
         "LVM" => "LVM volume",
         "CRYPT" => "encrypted volume",
         "mpath" => "multipath device",
-        "DMRAID" => "RAID of the firmware",
+        "DMRAID" => "firmware RAID",
         part if part.starts_with("part") => "partition of a mapped device",
         _ => "device mapper volume",
     };

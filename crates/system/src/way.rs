@@ -102,7 +102,7 @@ pub(crate) fn behind_sudo() -> Option<u32> {
 }
 
 fn strangers(what: &dyn Display, user: u32) -> io::Error {
-    refused(format!("{what} is a symbolic link of user {user}, which is not followed"))
+    refused(format!("{what} is a symbolic link owned by user {user}, which is not followed"))
 }
 
 /// The folder above a path, `.` where none is named, and the last name.
@@ -138,7 +138,7 @@ mod tests {
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::lchown(place.path().join("link"), Some(54321), None).expect("given away");
             let error = resolved(&place.path().join("link")).expect_err("a stranger's").to_string();
-            assert!(error.contains("link is a symbolic link of user 54321"), "{error}");
+            assert!(error.contains("link is a symbolic link owned by user 54321"), "{error}");
         }
     }
 }

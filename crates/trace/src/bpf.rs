@@ -110,7 +110,7 @@ pub fn events(text: &str) -> Result<Vec<Event>, String> {
                 }
                 _ if value.len() >= TEXT - 1 => {
                     return Err(format!(
-                        "eBPF records paths up to {} letters, and this one is longer: {value}; use `--with strace`",
+                        "eBPF records paths of up to {} bytes, and this one is longer: {value}; use `--with strace`",
                         TEXT - 1
                     ));
                 }
@@ -129,7 +129,7 @@ pub fn events(text: &str) -> Result<Vec<Event>, String> {
     }
     if counted > places.len() {
         return Err(format!(
-            "of {counted} calls {} did not fit in memory; `--with strace` writes them to a file instead",
+            "of {counted} calls, {} did not fit in memory; `--with strace` writes them to a file instead",
             counted - places.len()
         ));
     }

@@ -45,7 +45,7 @@ impl Trace {
         for (number, action) in self.actions.iter().enumerate() {
             let wrong = |what: &str| format!("action {number} {what}");
             if !begun.get(action.thread as usize).is_some_and(|begun| *begun) {
-                return Err(wrong("is of a thread that has not started"));
+                return Err(wrong("belongs to a thread that has not started"));
             }
             if action.after.iter().any(|other| *other as usize >= number) {
                 return Err(wrong("depends on an action that does not come before it"));
@@ -53,7 +53,7 @@ impl Trace {
             if let Call::Start { thread } = action.call {
                 match begun.get_mut(thread as usize) {
                     Some(begun) if !*begun => *begun = true,
-                    _ => return Err(wrong("starts a thread that runs already or does not exist")),
+                    _ => return Err(wrong("starts a thread that is already running or does not exist")),
                 }
             }
             action.call.check(handles).map_err(wrong)?;

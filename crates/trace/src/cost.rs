@@ -111,7 +111,7 @@ impl<'a> Gaps<'a> {
     }
 
     fn too_few(&self) -> String {
-        format!("of {MEASURED} calls of a program it recorded {}", self.0.len())
+        format!("it recorded only {} of a program's {MEASURED} calls", self.0.len())
     }
 
     /// The medians of those that are meant, where there are enough.

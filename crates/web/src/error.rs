@@ -8,9 +8,7 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
     /// The address cannot be had.
-    #[error(
-        "listening on {address}: {answer}; name another with its port, such as 127.0.0.1:0 for any port that is free"
-    )]
+    #[error("listening on {address}: {answer}; give another address and port, such as 127.0.0.1:0 for any free port")]
     Listening {
         /// Which.
         address: SocketAddr,

@@ -134,7 +134,7 @@ fn sound(command: &Command) -> Outcome<()> {
     let bytes: usize = texts().map(|text| text.len() + 1).sum();
     if words.len() > WORDS_LIMIT || bytes > BYTES_LIMIT {
         return Err(Problem::new(format!(
-            "a command of {} words, with its environment {bytes} bytes; the limits are {WORDS_LIMIT} and {BYTES_LIMIT}",
+            "a command of {} words, and {bytes} bytes with its environment; the limits are {WORDS_LIMIT} and {BYTES_LIMIT}",
             words.len()
         )));
     }
@@ -195,7 +195,7 @@ pub(crate) fn figures(raw: &[RawOwnFigure]) -> Outcome<Vec<OwnFigure>> {
 fn check_pattern(figure: &OwnFigure) -> Result<(), String> {
     let from = &figure.from;
     if from.len() > PATTERN_LIMIT {
-        return Err(format!("the pattern of figure `{}` has more than {PATTERN_LIMIT} letters", figure.name));
+        return Err(format!("the pattern of figure `{}` is longer than {PATTERN_LIMIT} bytes", figure.name));
     }
     Regex::new(from).map(|_| ()).map_err(|error| format!("`{from}` is not a regular expression: {error}"))
 }

@@ -99,9 +99,8 @@ fn share_out(phases: &mut [Phase], of: u32) -> Outcome<Client> {
             let can = matches!(group.over, Over::Files { .. } | Over::Blocks { .. } | Over::Directories { .. });
             if !can || group.order == Order::Follow {
                 let problem = format!("phase `{}` cannot be divided among clients", phase.name);
-                return Err(Problem::new(problem).help(
-                    "files, blocks and directories can, in every order but \"follow\"; programs, devices and tools cannot",
-                ));
+                return Err(Problem::new(problem)
+                    .help("only work over files, blocks or directories can be divided, in any order but \"follow\""));
             }
             group.workers *= of;
         }
@@ -315,7 +314,9 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         needs: Vec::new(),
     };
     if phase.device_of(VolumeTool::LoseDevice).is_some() && !(phase.preparation && phase.groups.len() == 1) {
-        let problem = Problem::new("removing a device takes no measurable time, so its phase can neither be measured nor do other work");
+        let problem = Problem::new(
+            "removing a device takes no measurable time, so its phase can neither be measured nor do other work",
+        );
         return Err(problem.help("make it a separate phase with `preparation = true`"));
     }
     Ok((phase, facts, beside))

@@ -26,7 +26,9 @@ pub(crate) fn content(field: &Field, scope: &Scope) -> Outcome<Content> {
         "logs" => Ok(pattern(Pattern::Logs)),
         share if share.ends_with('%') => match evaluate(share, Unit::Percent, scope)? {
             percent @ 0..=100 => Ok(Content { compressible_percent: percent as u8, ..Content::default() }),
-            percent => Err(Problem::new(format!("{percent} % of the data cannot compress")).at(field.span())),
+            percent => {
+                Err(Problem::new(format!("a compressible share of {percent} % is more than 100 %")).at(field.span()))
+            }
         },
         other => {
             Err(Problem::unknown("content", other, &["incompressible", "zeros", "text", "logs", "50%"])
@@ -44,7 +46,7 @@ pub(crate) fn add_options(raw: &mut RawWorkload) {
         return;
     }
     let about = [
-        (DATA, "data of files: incompressible, zeros, text, logs, or the compressible share, such as 70%"),
+        (DATA, "content of files: incompressible, zeros, text, logs, or the compressible share, such as 70%"),
         (DUPLICATE, "share of duplicate 4 KiB blocks, for deduplication, such as 20%"),
     ];
     for (name, about) in about {

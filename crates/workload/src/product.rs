@@ -80,7 +80,7 @@ impl Axes {
         field.contenders.retain(|contender| !excluded.iter().any(|row| stands_at(contender, row)));
         leave_out(&mut field, facts);
         match field.contenders.is_empty() {
-            true => Err(["the axes exclude every contender".to_owned()]
+            true => Err(["the axes leave no contender".to_owned()]
                 .into_iter()
                 .chain(field.notes)
                 .collect::<Vec<_>>()
@@ -231,7 +231,7 @@ fn unknown(axis: &str, filesystems: &BTreeSet<&str>, facts: &BTreeMap<String, Ax
         Some(near) => format!("did you mean `{kind}.{near}`?"),
         None => {
             let known = here.iter().map(|(name, known)| match known.is_empty() {
-                true => format!("the file of {name} has none"),
+                true => format!("{name} has no settings of this kind"),
                 false => format!("{name} has {}", known.join(", ")),
             });
             known.collect::<Vec<_>>().join("; ")
@@ -247,7 +247,7 @@ fn not_taken(axis: &str, value: &str, filesystems: &BTreeSet<&str>, facts: &BTre
         Known::Yes(Some(setting)) => Some(format!("{name} takes {}", setting.values.join(", "))),
         _ => None,
     });
-    format!("the axis `{axis}` has the value `{value}` ({})", takes.collect::<Vec<_>>().join("; "))
+    format!("the axis `{axis}` cannot have the value `{value}` ({})", takes.collect::<Vec<_>>().join("; "))
 }
 
 /// Takes out what filesystems' own rules exclude, and says so once for each rule.

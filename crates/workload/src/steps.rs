@@ -48,7 +48,8 @@ pub(crate) fn without_block_settings(group: &Group) -> Outcome<()> {
     ];
     match wrong.iter().find(|(set, _)| *set) {
         Some((_, key)) => {
-            Err(Problem::new(format!("`{key}` has no meaning over files")).help("it is for work over `blocks`"))
+            Err(Problem::new(format!("`{key}` does not apply to work over `files`"))
+                .help("it is for work over `blocks`"))
         }
         None => Ok(()),
     }

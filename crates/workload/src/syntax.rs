@@ -25,7 +25,7 @@ impl<'de> Deserialize<'de> for Scalar {
         impl Visitor<'_> for Visit {
             type Value = Scalar;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a text, a number or true or false")
+                out.write_str("a string, a number, true or false")
             }
             fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
                 Ok(Scalar(text.to_owned()))

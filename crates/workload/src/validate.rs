@@ -138,7 +138,7 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
     };
     for group in &phase.groups {
         if by_time && group.order == Order::Follow {
-            return Err(Problem::new("a phase that ends by time cannot follow others"));
+            return Err(Problem::new("a phase with `time` cannot have groups with `order = \"follow\"`"));
         }
         if matches!(group.over, Over::Volume | Over::Space { .. }) {
             return Err(Problem::new(format!("it {again}, and this work runs only once")));

@@ -309,7 +309,7 @@ fn engine(work: &RawWork, scope: &Scope) -> Outcome<Engine> {
     match (engine, &work.depth) {
         (1, _) => Ok(Engine::IoUring(depth)),
         (_, Some(field)) if depth > 1 => {
-            Err(Problem::new("`depth` needs `engine = \"io-uring\"`: a system call waits for its answer")
+            Err(Problem::new("`depth` needs `engine = \"io-uring\"`: the other engines wait for each operation")
                 .at(field.span()))
         }
         (0, _) => Ok(Engine::Calls),

@@ -277,7 +277,7 @@ fn devices_are_lost_one_at_a_time_and_rebuilt_after_they_were_lost() {
     says(&and_then("work = { volume = \"lose-device\", first = 2 }"), &["`preparation = true`"]);
     says(
         &and_then("preparation = true\nwork = { volume = \"lose-device\" }"),
-        &["by its number from 1 on", "`first = 2`"],
+        &["by its number, counting from 1", "`first = 2`"],
     );
     says(&and_then("work = { volume = \"rebuild\", first = 1, count = 2 }"), &["one device"]);
     says(&and_then("work = { volume = \"rebuild\", first = 2 }"), &["device 2 is not missing"]);
@@ -326,7 +326,10 @@ fn atomic_and_uncached_are_properties_of_calls() {
     says(&blocks("atomic = true"), &["direct writes", "direct = true"]);
     says(&blocks("uncached = true, direct = true"), &["through the page cache", "past it"]);
     says(&blocks("uncached = true, engine = \"mmap\""), &["properties of a read or write call"]);
-    says(&with("steps = [\"open\"", "uncached = true, steps = [\"open\""), &["`uncached` has no meaning over files"]);
+    says(
+        &with("steps = [\"open\"", "uncached = true, steps = [\"open\""),
+        &["`uncached` does not apply to work over `files`"],
+    );
 }
 
 #[test]

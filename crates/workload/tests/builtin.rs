@@ -111,7 +111,7 @@ fn what_files_hold_can_be_set_for_every_workload_with_files() {
     let refused = content("mirror", &[("data", "zeros")]).expect_err("all blocks are the same");
     assert!(refused.contains("data = zeros") && refused.contains("blocks with different content"), "{refused}");
     let refused = content("mail", &[("data", "101%")]).expect_err("more than all");
-    assert!(refused.contains("101 % of the data cannot compress"), "{refused}");
+    assert!(refused.contains("a compressible share of 101 % is more than 100 %"), "{refused}");
     let has_it = |name: &str| catalog.workloads[name].options.iter().any(|option| option.name == "data");
     assert!(has_it("clones") && !has_it("git"));
 }

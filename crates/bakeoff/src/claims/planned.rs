@@ -162,7 +162,7 @@ impl Chosen {
             let Some(least) = (0..works.len()).min_by(|&a, &b| worth(a).total_cmp(&worth(b))) else { return said };
             let gone = works.remove(least);
             said.push(format!(
-                "Left out for the budget: {}; {blocks} of its rounds would take about {}",
+                "Left out to stay within the budget: {}; {blocks} rounds of it would take about {}",
                 gone.name,
                 judge::duration(costs[least])
             ));

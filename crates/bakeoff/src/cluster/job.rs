@@ -134,7 +134,7 @@ pub fn of_task(shards: u32, variable: impl Fn(&str) -> Option<String>) -> Result
     let ranked = ranks.iter().find_map(|(rank, size)| Some((number(rank)?, number(size)?)));
     match ranked.filter(|(rank, size)| rank < size) {
         Some((rank, size)) => Ok((rank..shards).step_by(size as usize).collect()),
-        None => Err("no scheduler gives the number of the shard; give it with --index I".into()),
+        None => Err("no scheduler set the number of the shard; give it with --index I".into()),
     }
 }
 

@@ -154,7 +154,7 @@ impl Ranked {
         let place = format!("{}/{}", self.workload, self.operation);
         let head = |ranked: &Ranked| Ranked { contenders: Vec::new(), ..ranked.clone() };
         if head(self) != head(other) || self.contenders.len() != other.contenders.len() {
-            return Some(format!("its ledger gives a different line from {place}"));
+            return Some(format!("its ledger gives a different ranking for {place}"));
         }
         let differs = |(here, there): &(&Placed, &Placed)| {
             let same = |a: f64, b: f64| a == b || (a - b).abs() <= SAME * a.abs().max(b.abs());

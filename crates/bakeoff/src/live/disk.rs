@@ -40,7 +40,7 @@ impl DiskWatch {
         let device = found.map(|device| device.name);
         let words = match &device {
             Some(name) => format!("{name}, {on}"),
-            None => "This machine counts no disk for the work: the work is in memory or on another machine".into(),
+            None => "There is no disk of this machine to watch: the work is in memory or on another machine".into(),
         };
         DiskWatch { device, words, began: Instant::now(), last: None, points: VecDeque::new() }
     }

@@ -199,8 +199,9 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     let open = count(ClaimOutcome::NoDifferenceShown);
     let tested = holds + reversed + open;
     let (all, hold) = (claims.len(), if holds == 1 { "holds" } else { "hold" });
-    let sum =
-        format!("{tested} of {all} claims tested: {holds} {hold}, {reversed} reversed, {open} no difference shown.");
+    let sum = format!(
+        "{tested} of {all} claims tested: {holds} {hold}, {reversed} reversed, {open} with no difference shown."
+    );
     said.push_str(&text::wrapped(&sum, width, "", "  "));
     let mut reasons: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (claim, verdict) in pairs() {

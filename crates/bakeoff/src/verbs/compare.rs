@@ -91,8 +91,8 @@ fn judged(comparison: &Comparison, gate: &FailOn) -> String {
     let (proven, likely) = (count(false), count(true));
     let percent = share(gate.worse);
     let mut text = match (gate.likely, proven, likely) {
-        (true, _, 0) => format!("\nNothing is worse by more than {percent}, likely.\n"),
-        (true, ..) => format!("\nWorse by more than {percent}, likely: {likely}\n"),
+        (true, _, 0) => format!("\nNothing is likely worse by more than {percent}.\n"),
+        (true, ..) => format!("\nLikely worse by more than {percent}: {likely}\n"),
         (false, 0, 0) => format!("\nNothing is worse by more than {percent}, beyond doubt.\n"),
         // The table's intervals show these lines, too.
         (false, 0, _) => format!("\nNothing is worse by more than {percent}, beyond doubt; likely: {likely}\n"),
@@ -133,7 +133,7 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
     let margin = share(comparison.smallest_effect);
     let legend = format!(
-        "Medians; times: how many times slower B is than A, below 1 it is faster, with the interval that decides. \
+        "Medians; times: how many times slower B is than A (below 1: faster), with the interval that decides. \
          Differences within {margin} count as the same."
     );
     said.push_str(&text::wrapped(&legend, width, "", ""));

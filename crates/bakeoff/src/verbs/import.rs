@@ -28,7 +28,7 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
         let own = || PathBuf::from(file.file_stem().unwrap_or_default()).with_extension("toml");
         let to = args.output.clone().unwrap_or_else(own);
         write_new(&to, text.as_bytes())?;
-        println!("{} is now {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
+        println!("{} was converted to {}; `bakeoff run ./{}` runs it", file.display(), to.display(), to.display());
         let differences =
             text.lines().take_while(|line| line.starts_with('#')).filter_map(|line| line.strip_prefix("#   "));
         differences.for_each(|line| println!("  left out or different from fio: {line}"));

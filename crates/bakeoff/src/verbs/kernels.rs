@@ -36,7 +36,7 @@ pub fn kernels(as_json: bool) -> Result<u8, Failure> {
     }
     match read.map(|read| read.strftime("%Y-%m-%d %H:%M UTC").to_string()) {
         Some(read) => println!("Package lists of Debian's suites are from {read}"),
-        None => println!("Debian's suites were never read; these kernels are downloaded"),
+        None => println!("The package lists of Debian's suites were never read; only downloaded kernels are listed"),
     }
     if let Some(why) = &found.not_read {
         println!("Refreshing the package lists of Debian's suites failed: {why}; check the network");

@@ -26,7 +26,7 @@ pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
     print!("{}", table(&profile));
     let [made, of] = [&to, &args.trace].map(|path| path.to_string_lossy().into_owned());
     let run = crate::text::line_of(&["bakeoff".into(), "run".into(), made, of]);
-    println!("{} is its workload. To run it and the replay: {run} --fs ext4,xfs,btrfs", to.display());
+    println!("Wrote the workload {}. To run it and the replay of the trace: {run} --fs ext4,xfs,btrfs", to.display());
     Ok(0)
 }
 

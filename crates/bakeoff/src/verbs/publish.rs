@@ -158,7 +158,9 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     let id = run.id.clone();
     let refused = |why: &str| Failure::new(format!("publishing run {id}: {why}"));
     if let Origin::Foreign { program, .. } = &run.new.origin {
-        return Err(refused(&format!("{program} measured it, and its file lacks the filesystem and the device")));
+        return Err(refused(&format!(
+            "{program} measured it, and the imported file does not name the filesystem and the device"
+        )));
     }
     let (contenders, trials) = (ledger.contenders(&id)?, ledger.trials(&id)?);
     let (clean, left_out) =

@@ -51,7 +51,7 @@ fn tell(recorded: &Recorded, bytes: usize) {
     let overhead = &header.overhead;
     let (elapsed, added) = (header.elapsed_ns as f64 / 1e9, overhead.in_all_ns() as f64 / 1e9);
     if let Some(why) = &recorded.without_ebpf {
-        eprintln!("strace recorded it, which is slower than eBPF ({why})");
+        eprintln!("recorded with strace, which is slower than eBPF ({why})");
     }
     eprintln!(
         "recorded {} calls and waits of {} threads and processes on {} files and folders, {} in {:.1} MiB",

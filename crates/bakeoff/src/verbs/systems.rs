@@ -167,7 +167,10 @@ fn one(system: &System, running: &str) {
 fn guests(found: &Systems) {
     let running = &found.running_kernel;
     println!();
-    say("Kernels: ", &format!("host (Linux {running}), Debian's by series, debian:newest, or a kernel by its path"));
+    say(
+        "Kernels: ",
+        &format!("host (Linux {running}), a Debian series listed below, debian:newest, or the path of a kernel"),
+    );
     for kernel in &found.kernels {
         let state = if kernel.is_here { "is here" } else { "is downloaded with apt at its first use" };
         println!("  {:<12} {state}", kernel.name);
@@ -176,7 +179,10 @@ fn guests(found: &Systems) {
     match &found.guests_lack {
         Some(help) => say("  ", &format!("guests cannot run here; what would help: {help}")),
         None if found.has_kvm => {
-            say("  ", "guests run under KVM if it boots one (tried at the start of a run), else QEMU emulates them");
+            say(
+                "  ",
+                "guests run under KVM if one boots with it (tried at the start of a run); otherwise QEMU emulates them",
+            );
         }
         None => println!("  QEMU emulates guests: there is no /dev/kvm"),
     }

@@ -80,7 +80,7 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
         return Err("atomic and uncached are properties of a read or write call".into());
     }
     if matches!(group.order, Order::Readdir | Order::Follow) {
-        return Err("the order of blocks is in order, shuffled or random".into());
+        return Err("blocks can only be accessed in order, shuffled or at random".into());
     }
     if group.io.direct && !block.is_multiple_of(512) {
         return Err(format!("direct I/O in blocks of {block} bytes; it needs a multiple of 512"));
@@ -96,7 +96,7 @@ pub fn check_blocks(group: &Group, block: u64) -> Check {
             Err(format!("a depth of {depth}; the range is 1 to {DEPTH}"))
         }
         Engine::IoUring(_) if group.steps.len() != 1 && group.io.read_percent.is_none() => {
-            Err("with io_uring each block is read, or written, or one of the two in a mix: give one step".into())
+            Err("with io_uring, give exactly one step, or a mix of reads and writes".into())
         }
         _ => Ok(()),
     }

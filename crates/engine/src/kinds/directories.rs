@@ -28,7 +28,7 @@ impl Kind for Directories {
             );
         }
         if matches!(group.order, Order::Readdir | Order::Follow) {
-            return Err("the order of directories is in order, shuffled or random".into());
+            return Err("directories can only be visited in order, shuffled or at random".into());
         }
         Ok(())
     }

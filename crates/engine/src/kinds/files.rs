@@ -72,7 +72,7 @@ pub fn check_steps(group: &Group) -> Check {
         whole || matches!(s, Step::List | Step::Rmdir | Step::Run(_) | Step::LayOut(_) | Step::Replay(_))
     };
     if any(&group.steps, &of_others) {
-        return Err("list and rmdir are steps over directories, run is one over commands".into());
+        return Err("list and rmdir are steps over directories; run is a step over commands".into());
     }
     if group.io.engine != Engine::Calls || group.io.stdio || group.io.read_percent.is_some() {
         return Err("io_uring, mappings, streams and mixes are for work on blocks".into());

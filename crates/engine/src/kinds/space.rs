@@ -36,7 +36,7 @@ impl Kind for FreeSpace {
             _ => return Err("work on free space fills it with a fileset, or waits for free space".into()),
         }
         if group.io != Io::default() || group.order != Order::InOrder || group.rate.is_some() || group.workers != 1 {
-            return Err("work on free space needs one worker and no other order".into());
+            return Err("work on free space needs one worker and has no order, rate or I/O settings".into());
         }
         Ok(())
     }

@@ -109,7 +109,10 @@ fn bad_requests_are_refused_with_a_reason() {
     refused(with(set(), group(FILES, &[Step::Rename("../x".into())])), "name within a directory");
     refused(with(set(), Group { workers: 0, ..group(FILES, &read()) }), "workers");
     refused(with(set(), group(blocks(0), &[Step::Read])), "blocks of 0 bytes");
-    refused(with(set(), Group { order: Order::Follow, ..group(FILES, &read()) }), "no group creates files for them");
+    refused(
+        with(set(), Group { order: Order::Follow, ..group(FILES, &read()) }),
+        "at least one must create files for them",
+    );
     let mut agent = Agent::start();
     assert!(matches!(agent.perform(0), Reply::Refused { .. }));
     agent.send("{\"nonsense\": 1}");

@@ -49,8 +49,11 @@ pub fn export_of(ledger: &Ledger, run: &str, owner: Option<&Owner>) -> Result<St
     let (contenders, trials) = (ledger.contenders(&run.id)?, ledger.trials(&run.id)?);
     let imported = Imported { run, contenders, trials };
     let Some(owner) = owner else { return Ok(document(&imported).to_string()) };
-    let answered =
-        |answer| LedgerError::Refused { doing: "making anonymous a run of", path: ledger.path().into(), answer };
+    let answered = |answer| LedgerError::Refused {
+        doing: "making an anonymous copy of a run of",
+        path: ledger.path().into(),
+        answer,
+    };
     let (clean, _) = anonymous::anonymous(imported, owner).map_err(answered)?;
     Ok(document(&clean).to_string())
 }

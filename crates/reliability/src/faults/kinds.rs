@@ -103,7 +103,7 @@ pub const FAULTS: [KnownFault; 10] = [
     },
     KnownFault {
         name: "full-below",
-        title: "the disk is smaller than it reports: 4 MiB later it rejects writes to new blocks",
+        title: "the disk is smaller than it reports: after 4 MiB more it rejects writes to new blocks",
         act: Act::AtWork(|_| Fault::Full { room: ROOM }),
     },
     KnownFault {

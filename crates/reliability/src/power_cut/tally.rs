@@ -140,7 +140,7 @@ fn in_words(kept: Kept, pending: usize) -> String {
         Kept::Everything => format!("all {of}"),
         Kept::First(count) => format!("the first {count} {of}"),
         Kept::AllBut(place) => format!("all but number {} {of}", place + 1),
-        Kept::Some { seed } => format!("some {of} (coins {seed})"),
+        Kept::Some { seed } => format!("some {of} (random, seed {seed})"),
         Kept::Torn { place, bytes } => format!("all {of}, but only {bytes} bytes of number {}", place + 1),
     }
 }

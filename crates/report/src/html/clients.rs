@@ -52,7 +52,7 @@ pub(super) fn clients(view: &View) -> Markup {
 }
 
 /// What is said beside the figures of clients.
-const LEGEND: &str = "Whole: from the first start until the last client was done; the verdict counts until all data was safe. All at work: from the last \
+const LEGEND: &str = "Whole: from the first start until the last client was done; verdicts: until all data was safe. All at work: from the last \
     start until the first client was done. Latencies of all clients are merged bucket by bucket.";
 
 fn one(view: &View, clients: &ClientsView) -> Markup {

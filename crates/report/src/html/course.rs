@@ -14,7 +14,7 @@ pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts
         @if !course.rows.is_empty() {
             p.quiet.small {
                 @if counts {
-                    "How many times the instructions of the first " (axis.name) " of its line each takes, with the interval that decides: above "
+                    "Instructions of each, as a multiple of those with the first " (axis.name) " of its line, with the interval that decides: above "
                     "the dashed line it takes more, below it fewer."
                 } @else {
                     "How many times slower each is than with the first " (axis.name) " of its line, with the interval that decides: above the dashed "

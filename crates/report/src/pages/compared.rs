@@ -78,7 +78,7 @@ pub fn compared(page: &Compared) -> String {
     let main = html! {
         (choose(page))
         p.quiet {
-            "Medians. Times: how many times slower B is than A, below 1 it is faster, with the interval that decides. Differences within "
+            "Medians. Times: how many times slower B is than A (below 1: faster), with the interval that decides. Differences within "
             (crate::number::percent(page.margin)) " count as the same."
         }
         @for section in &page.sections { (table(section)) }

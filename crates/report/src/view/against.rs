@@ -155,7 +155,7 @@ impl Switch {
                 (format!("{old} and {new} have no comparable line."), None)
             }
             (true, true, _) if self.open > 0 => {
-                (format!("So far stay with {old}: {new} is not shown to be faster{rest}."), stay)
+                (format!("For now, stay with {old}: {new} is not shown to be faster{rest}."), stay)
             }
             (true, true, _) => (format!("Stay with {old}: {new} is as fast, and no faster."), stay),
             (true, false, _) => (format!("Stay with {old}: {new} is {worse}{rest}."), stay),

@@ -31,9 +31,9 @@ pub(super) fn of(material: &Material, counting: &HashSet<usize>) -> Option<LateD
     Some(match late {
         0 => LateDisk::OnTime(format!("The modelled disk kept up: it was late {worst} at most.")),
         _ => {
-            let why = if too_fast { " It is too fast to be modelled on this machine." } else { "" };
+            let why = if too_fast { " The disk is too fast to be modelled on this machine." } else { "" };
             LateDisk::Late(format!(
-                "The modelled disk was late in {late} of {all} passes, at most {worst}: those figures are partly those of this machine.{why}"
+                "The modelled disk was late in {late} of {all} passes, at most {worst}: their figures partly reflect this machine, not the disk.{why}"
             ))
         }
     })

@@ -166,7 +166,7 @@ fn what_the_other_end_may_not_say_is_refused() {
         ("garbage", format!("{lost}: it sent an invalid message and was killed: expected value at line 1")),
         ("unasked", "the stage's process: it sent an unexpected answer and was killed".to_owned()),
         ("end", format!("{lost}: the stage's process ended with exit status 7; its last output: out of luck")),
-        ("other-version", "the stage's process: it has version 0.0.0, this program ".to_owned()),
+        ("other-version", "the stage's process: it has version 0.0.0 and this program has ".to_owned()),
         ("nothing", "the stage's process: the stage's process ended with exit status 7".to_owned()),
     ];
     for (how, told) in cases {

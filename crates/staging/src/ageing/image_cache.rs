@@ -166,7 +166,7 @@ impl AgedCache {
     pub fn strangers(&self) -> Vec<Stranger> {
         let known: Vec<String> = self.all().into_iter().map(|image| image.name).collect();
         let unknown = self.images().into_iter().filter(|name| !known.contains(name));
-        let why = "it has no record of bakeoff; if it is not needed, remove it with rm";
+        let why = "bakeoff has no record of it; if it is not needed, remove it with rm";
         unknown.map(|name| Stranger { path: self.folder.join(name), why: why.into() }).collect()
     }
 

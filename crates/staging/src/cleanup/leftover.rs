@@ -147,7 +147,7 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
                     Some(_) if !attached.is_empty() => found.leftovers.push(Leftover {
                         id: record.id,
                         pid: Some(record.maker.owner.pid),
-                        what: vec![format!("{} on the image that was {}", attached.join(", "), path.display())],
+                        what: vec![format!("{} on the image that was at {}", attached.join(", "), path.display())],
                         problems: Vec::new(),
                         source: Source::Image(path),
                     }),

@@ -103,7 +103,7 @@ impl NamedSetting {
         match filesystem.readback.iter().find(reads_back) {
             Some(_) => None,
             None => Some(format!(
-                "no readback rule shows whether {} took effect (form = \"hidden\" gives the reason)",
+                "no readback rule shows whether {} took effect (if nothing can, add one with form = \"hidden\" and the reason)",
                 self.flag
             )),
         }

@@ -154,7 +154,7 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
         for item in one.value.split(',') {
             if let Some(own) = own_device(filesystem, &one.flag, item).map_err(told)? {
                 if found.iter().any(|known| known.rule.role == own.rule.role) {
-                    return Err(told(format!("the options name two devices as its {}", own.rule.role)));
+                    return Err(told(format!("the options name two devices for the {}", own.rule.role)));
                 }
                 found.push(own);
             } else {

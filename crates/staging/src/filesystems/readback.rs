@@ -190,7 +190,7 @@ pub(crate) fn mkfs_options(
             let (key, value) = item.split_once('=').map_or((None, item), |(key, value)| (Some(key), value));
             let exact = rules.iter().find(|rule| rule.key.is_some() && rule.key.as_deref() == key.or(Some(item)));
             let Some(rule) = exact.or_else(|| rules.iter().find(|rule| rule.key.is_none())) else {
-                let by = format!("{} does not show how", filesystem.name);
+                let by = format!("{} has no readback rule for it", filesystem.name);
                 found.push(OptionFound { asked: format!("mkfs {} {item}", one.flag), found: None, by });
                 continue;
             };

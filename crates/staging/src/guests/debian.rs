@@ -178,7 +178,7 @@ pub(super) fn folder(name: &str, series: &str, journal: &Journal) -> Result<Path
         return Ok(folder);
     }
     if !cfg!(target_arch = "x86_64") {
-        return Err(wrong(name, "is available for x86-64 only", "give a kernel by its path"));
+        return Err(wrong(name, "is available for x86-64 only", "give the path of a kernel instead"));
     }
     let Current { list, not_refreshed } = current(&cache, Some(series), journal)?;
     let Some(offer) = list.of(series) else {

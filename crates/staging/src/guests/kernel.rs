@@ -83,7 +83,7 @@ pub(crate) fn named(name: &str) -> Result<Named, StagingError> {
         return Ok(Named::Path(path));
     }
     let way = "write host, debian:newest, debian:6.1, debian:6.12, the path of a kernel, or of a folder with boot/ and lib/modules/";
-    Err(wrong(name, "is neither a file or folder, nor a kernel of Debian's", way))
+    Err(wrong(name, "is neither a file, a folder nor a Debian kernel", way))
 }
 
 /// Whether that kernel is there already, so that nothing needs to be downloaded for it.

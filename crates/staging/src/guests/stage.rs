@@ -250,7 +250,7 @@ impl Target {
         let started = self.without_disk(prepared, Backend::Kvm, PROBE_LIMIT);
         let found = started.map(|mut machine| machine.end(&self.journal, &mut self.mark));
         self.remove_folder();
-        found.map_err(|error| format!("KVM boots no guest here ({error})"))
+        found.map_err(|error| format!("KVM cannot boot a guest here ({error})"))
     }
 
     /// A guest that is lent no disk. Its folder is to be removed after it.

@@ -95,7 +95,7 @@ impl Maker {
             Lock::Unsure(why) => Life::Unknown(format!("it is unknown whether the process that created it still runs: {why}")),
             _ if local => Life::Gone,
             _ => Life::Unknown(
-                "it was created before this boot or on another machine; a filesystem that machines can share does not show \
+                "it was created before this boot or on another machine; on a filesystem that machines can share, it is unclear \
                  which"
                     .into(),
             ),

@@ -103,7 +103,7 @@ pub(crate) fn free_name(folder: &Folder, id: &str, number: u32) -> io::Result<St
             return Ok(name);
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, "files with all possible names of an image exist already"))
+    Err(io::Error::new(ErrorKind::AlreadyExists, "all possible names for the image are already taken"))
 }
 
 impl OwnedImage {

@@ -110,7 +110,7 @@ impl Link {
     pub(crate) fn wake(&self, limit: Duration) -> Result<(), String> {
         let answered = self.ask(&Ask::Wake(Waking::now()?), limit)?;
         answered.of::<()>("it", "").map_err(|error| error.to_string())?;
-        if self.kernel().is_empty() { Err("it answered without a hello".into()) } else { Ok(()) }
+        if self.kernel().is_empty() { Err("it answered before it sent a hello message".into()) } else { Ok(()) }
     }
 
     /// Release of the kernel that the other end runs on; empty before its hello.
@@ -238,7 +238,9 @@ impl State {
             Heard::Hello(hello) if hello.version == Hello::here().version => self.known().hello = Some(hello),
             Heard::Hello(Hello { version, .. }) => {
                 let own = Hello::here().version;
-                return Err(format!("it has version {version}, this program {own}; both must come from one build"));
+                return Err(format!(
+                    "it has version {version} and this program has {own}; both must come from the same build"
+                ));
             }
             Heard::Alive => {}
             Heard::EngineEnded(how) => {

@@ -125,12 +125,12 @@ impl Stage<'_> {
                 .to_string(),
         ];
         if !contender.mkfs.is_empty() || !contender.mount.is_empty() || contender.scheduler.is_some() {
-            remarks.push("in a directory mkfs options, mount options and scheduler stay unchanged".into());
+            remarks.push("in a directory, mkfs options, mount options and the scheduler stay unchanged".into());
         }
         if !root {
-            remarks.push("without root caches cannot be dropped: cold phases start warm".into());
+            remarks.push("without root, caches cannot be dropped: cold phases start warm".into());
             remarks.push(
-                "without root the device's cache cannot be flushed on its own; durable means after syncfs".into(),
+                "without root, the device's cache cannot be flushed on its own; durable means after syncfs".into(),
             );
         }
         if self.state.device.is_none() {

@@ -40,7 +40,7 @@ pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let (files, whole) = advise(root);
     let some = if whole { "" } else { ", not all" };
     let advised = format!(
-        "{refused}; posix_fadvise dropped the pages of {files} files{some}, names and inodes stay cached: the start is warm"
+        "{refused}; posix_fadvise dropped the pages of {files} files{some}; names and inodes stay cached: the start is warm"
     );
     Dropped { remarks: vec![advised], start: dropped_start(), ..Dropped::default() }
 }

@@ -17,7 +17,7 @@ impl Kind for Aged {
             matches!(step, Step::Open | Step::Read | Step::Close | Step::Stat)
         })?;
         if group.order != Order::Readdir || group.workers != 1 || group.first > 0 {
-            return Err(Problem::new("aged files need one worker, which starts with the first in readdir order")
+            return Err(Problem::new("work on aged files needs readdir order, one worker and no `first`")
                 .help("write `order = \"readdir\"`"));
         }
         closes_what_it_opens(group)

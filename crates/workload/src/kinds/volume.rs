@@ -26,8 +26,10 @@ impl Kind for Volume {
         };
         if about(VolumeTool::is_about_a_device) {
             if group.first == 0 || group.count.is_some() {
-                return Err(Problem::new("a step removes or rebuilds one device, given by its number from 1 on")
-                    .help("write `first = 2` for the second, and no `count`"));
+                return Err(Problem::new(
+                    "a step removes or rebuilds one device, given by its number, counting from 1",
+                )
+                .help("write `first = 2` for the second, and no `count`"));
             }
         } else if !about(VolumeTool::is_about_a_snapshot) && (group.count.is_some() || group.first > 0) {
             return Err(Problem::new("`count` and `first` number snapshots and devices, and this step uses neither"));

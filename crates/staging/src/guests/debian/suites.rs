@@ -75,7 +75,7 @@ impl Suites {
     pub fn prepare(cache: &Path, journal: &Journal) -> Result<Suites, StagingError> {
         let folder = cache.join("apt");
         if let Some(missing) = ["apt-get", "apt-cache", "apt-config"].iter().find(|name| find_program(name).is_none()) {
-            let way = "this needs apt, so Debian or a derivative; elsewhere give a kernel by its path".into();
+            let way = "this needs apt (Debian or a derivative); on other systems, give the path of a kernel".into();
             return Err(StagingError::missing_tool("a kernel of Debian's", missing, way));
         }
         let Some(keyring) = KEYRINGS.iter().find(|path| Path::new(path).is_file()) else {
@@ -107,7 +107,7 @@ impl Suites {
         }
         let read = Read { unread, ..self.kernels(journal)? };
         if read.kernels.is_empty() {
-            return Err(failed("they name no kernel for amd64"));
+            return Err(failed("it lists no kernel for amd64"));
         }
         Ok(read)
     }
@@ -137,7 +137,7 @@ impl Suites {
         let get = self.command(["apt-get", "-q", "download"]).typed();
         Command::shell(format!("cd {} && {get} {}", quoted(folder), packages.join(" ")))
             .limit(DOWNLOAD_LIMIT)
-            .hint("the download needs the network; without it give an installed kernel by its path")
+            .hint("the download needs the network; without it, give the path of an installed kernel")
             .run(journal)
             .map_err(StagingError::command(format!("downloading {}", offer.package)))
             .map(|_| ())
