@@ -150,7 +150,7 @@ fn what_cannot_be_harmed_is_refused_with_its_reason() {
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
     place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);
     place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
-    place.bakeoff("faults --image 100T").refused(&["name a smaller one"]);
+    place.bakeoff("faults --image 100T").refused(&["choose a smaller size"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);
 }
 

@@ -394,7 +394,7 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
         (vec!["--fs", "extfour"], 2, "unknown filesystem"),
         (vec!["--fs", "f2fs", "--command", "true", "--check", "true"], 2, "in a virtual machine"),
         (vec!["--in", "here", "--fs", "xfs", "--image", "20M"], 1, "too small"),
-        (vec!["--image", "100T"], 2, "name a smaller one"),
+        (vec!["--image", "100T"], 2, "choose a smaller size"),
         (vec!["--fs", "ext4", "--command", "true"], 2, "--check"),
         (vec!["--states", "5"], 2, "not in 10..="),
         (vec!["--fs", "btrfs", "--axis", "devices=2"], 2, "needs several devices"),

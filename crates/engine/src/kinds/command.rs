@@ -43,7 +43,7 @@ impl Kind for Command {
     /// Who runs it may write in the root. The root is known by its descriptor, so that nothing else is given away.
     fn prepare(&self, _program: &Program, group: &Group, root: Fd) -> Result<(), String> {
         let Some(ids) = identity(Command::of(group)?)? else { return Ok(()) };
-        sys::chown(root, c".", ids).map_err(|e| format!("giving the root to user {}: {e}", ids.0))
+        sys::chown(root, c".", ids).map_err(|e| format!("making user {} the owner of the work folder: {e}", ids.0))
     }
 
     fn expected(&self, _program: &Program, group: &Group) -> Option<u64> {

@@ -197,7 +197,7 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
         }
         (false, 0) => format!("Changed {between}: {}{more}.", named.join("; ")),
         (false, count) => format!(
-            "Changed {between}: {}{more}. Of {} no change is shown{}.",
+            "Changed {between}: {}{more}. No change is shown in {}{}.",
             named.join("; "),
             plural(count, "other line"),
             rest((open, count), bound)
