@@ -166,7 +166,7 @@ impl Switch {
     }
 
     fn rest(&self) -> String {
-        let parts = [(self.same, "level"), (self.open, "can't tell yet")];
+        let parts = [(self.same, "level"), (self.open, "undecided")];
         let parts = parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}"));
         parts.collect()
     }
