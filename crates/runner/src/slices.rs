@@ -106,6 +106,17 @@ mod tests {
     }
 
     #[test]
+    fn a_short_phase_that_could_be_read_again_has_two_slices_where_its_items_allow() {
+        let blocks = |cache, writes, items| {
+            let mut phase = Phase { cache, ..phase(Over::Blocks { fileset: 0, block: 4096, length: None }, writes) };
+            phase.groups[0].order = Order::Random;
+            of_phase(&phase, Some(&estimate(items, 0)), &[])
+        };
+        assert_eq!((blocks(Cache::Cold, false, 64), blocks(Cache::Cold, false, 8)), (2, 1));
+        assert_eq!((blocks(Cache::Cold, true, 64), blocks(Cache::AsFound, false, 64)), (1, 1));
+    }
+
+    #[test]
     fn what_cannot_be_cut_is_one_slice() {
         let whole = |change: &dyn Fn(&mut Phase)| {
             let mut phase = phase(FILES, false);
