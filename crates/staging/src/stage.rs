@@ -115,7 +115,7 @@ pub(crate) struct State {
     pub settings: Vec<(PathBuf, String)>,
     /// Counters when it was ready for work.
     pub began: Option<Snapshot>,
-    /// When it was mounted, the last time, after the device had been idle or nothing was left to be done on it.
+    /// When it was made or mounted, the last time, after the device had been idle or nothing was left to be done on it.
     pub anew: Option<Instant>,
     /// When it was mounted, or all was written back, the last time, and what its devices had done until then.
     pub rested: Option<(Instant, Vec<Option<Activity>>)>,

@@ -491,7 +491,7 @@ impl Said<'_> {
         if open.open == 0 {
             return None;
         }
-        let are = if open.open == 1 { "is" } else { "are" };
+        let are = super::story::are(open.open);
         let head = format!("{} of {} comparisons {are} undecided", open.open, open.comparisons);
         let resume = |samples: u32| match self.view.run.origin {
             None => format!(": {} --samples {samples}", self.view.run.resume),

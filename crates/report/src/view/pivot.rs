@@ -4,7 +4,7 @@
 
 use super::cells::{Stands, shown};
 use super::course::{CourseView, course};
-use super::story::undecided;
+use super::story::{are, undecided};
 use super::{AxisView, FigureView, Standing, View};
 use judge::{Backend, Cell, Contender, Durability, Judgement, Operation, Table};
 use serde::Serialize;
@@ -116,7 +116,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
         }
     }
     let of = super::plural(lines, "line");
-    let rest = if open > 0 { format!("; {open} of {of}: can't tell yet") } else { String::new() };
+    let rest = if open > 0 { format!("; {open} of {of} {} undecided", are(open)) } else { String::new() };
     match most {
         Some((_, most)) => format!("{} matters: {most}{rest}.", axis.name),
         None if open == 0 => format!("{} makes no difference in {of}.", axis.name),

@@ -220,9 +220,14 @@ pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+/// The verb of so many.
+pub(super) fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
 /// How many of all lines are undecided, as a clause.
 pub(super) fn undecided(open: usize, all: usize) -> String {
-    if open == all { "all are undecided".into() } else { format!("{open} are undecided") }
+    if open == all { "all are undecided".into() } else { format!("{open} {} undecided", are(open)) }
 }
 
 /// A sentence that goes on behind a colon.
