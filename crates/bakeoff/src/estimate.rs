@@ -109,12 +109,12 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let needed = report::view::plural(least as usize, "round");
     let bought = match (bought.blocks, bought.smallest_shown) {
         (0, _) => format!("less than one round of about {block}"),
-        (1, _) => format!("one round of about {block}; an interval needs at least {needed}"),
+        (1, _) => format!("one round of about {block}; a verdict needs at least {needed}"),
         (blocks, Some(shown)) if blocks >= least => format!(
             "about {blocks} rounds of {block}; at 5 % scatter between trials they show differences of {:.0} % or more",
             shown * 100.0
         ),
-        (blocks, _) => format!("about {blocks} rounds of {block}; an interval needs at least {needed}"),
+        (blocks, _) => format!("about {blocks} rounds of {block}; a verdict needs at least {needed}"),
     };
     Some(format!(
         "Budget: {} allows {bought}, on a device of {} MB/s. The estimate improves after the first round.",

@@ -1,7 +1,6 @@
 //! Who can do all of some lines: one that can do nothing of a line that another does is no choice for that work, however fast it does the rest.
 //! In: a fit, rows of it and contenders. Out: [`Able`]: among whom the choice is, and by which rows; and who can't do which.
 
-use crate::figure::MIN_SAMPLES;
 use crate::rank::Fit;
 use crate::table::{Cell, Facts, Table};
 
@@ -28,7 +27,7 @@ pub fn able(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Able {
 /// Contenders with the rows in which they could do nothing while another of them could.
 pub fn lacking(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let lacks = |row: usize, who: usize| {
-        let done = |who: usize| is_known(fit, row, who);
+        let done = |who: usize| fit.is_known(row, who);
         !done(who)
             && facts(table, fit, row, who).is_some_and(|facts| facts.undone > 0)
             && among.iter().any(|&who| done(who))
@@ -43,15 +42,11 @@ pub fn is_to_come(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], who
     let begun = rows.iter().any(|&row| fit.rows[row].member(who).is_some());
     let waits = |row: usize| {
         let told = |facts: &Facts| facts.failures == 0 && facts.undone == 0;
-        !is_known(fit, row, who)
-            && among.iter().any(|&other| is_known(fit, row, other))
+        !fit.is_known(row, who)
+            && among.iter().any(|&other| fit.is_known(row, other))
             && facts(table, fit, row, who).is_none_or(told)
     };
     begun && rows.iter().any(|&row| waits(row))
-}
-
-fn is_known(fit: &Fit, row: usize, who: usize) -> bool {
-    fit.rows[row].member(who).is_some_and(|member| member.trials.len() >= MIN_SAMPLES)
 }
 
 fn facts<'a>(table: &'a Table, fit: &Fit, row: usize, who: usize) -> Option<&'a Facts> {

@@ -6,7 +6,6 @@ use crate::able::{able, lacking};
 use crate::assess::{self, Assessed};
 use crate::choice::{Group, choose, groups, has_bounds, leading, measured, shortfall};
 use crate::decision::{Policy, RESOLUTION};
-use crate::figure::MIN_SAMPLES;
 use crate::judgement::{Figure, Standing};
 use crate::numbers::median;
 use crate::rank::Fit;
@@ -235,8 +234,9 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
         (share(disturbed.0, disturbed.1), share(open.open, open.comparisons), noise.unwrap_or(1.0));
     // One that is told early is sampled no more, which takes nothing from what is said of it.
     let usual = median(&figures.iter().map(|figure| figure.samples as f64).collect::<Vec<_>>()).unwrap_or(0.0);
+    let is_bounded = (0..assessed.fit.rows.len()).any(|row| has_bounds(&assessed.fit, &[row]));
     let grade = match () {
-        () if samples.1 < MIN_SAMPLES => Grade::None,
+        () if !is_bounded => Grade::None,
         () if usual < 5.0 || moved > 0.2 || spread > 0.1 || undecided > 0.25 => Grade::Low,
         () if usual < 10.0 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
         () => Grade::High,

@@ -75,7 +75,7 @@ fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
             half * 100.0,
             shown * 100.0
         ),
-        _ => format!("{head}: too few for an interval; at least three rounds are needed."),
+        _ => format!("{head}: too few for a verdict; at least three rounds are needed."),
     }
 }
 

@@ -5,7 +5,6 @@
 //! contender, the largest upper end of its plain intervals over all operations and others, needs no correction for how many there are.
 
 use crate::able::{able, is_to_come};
-use crate::figure::MIN_SAMPLES;
 use crate::judgement::Relation;
 use crate::rank::{ALPHA, Fit, comparisons};
 use crate::table::{Backend, Durability, Table};
@@ -120,7 +119,7 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
 
 /// Whether every one of these rows has a contender that was measured often enough for a bound.
 pub fn has_bounds(fit: &Fit, rows: &[usize]) -> bool {
-    rows.iter().all(|&row| fit.rows[row].ranked().any(|member| member.trials.len() >= MIN_SAMPLES))
+    rows.iter().all(|&row| fit.rows[row].ranked().any(|member| fit.is_known(row, member.contender)))
 }
 
 /// Which of some is least far behind where it is furthest behind, and how many times slower than the best it is there, however rarely it was measured.
@@ -150,8 +149,8 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
         Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
     for &at in rows {
         let row = &fit.rows[at];
-        // One that was measured once or twice bounds nobody, and has no bound.
-        let enough = |who: usize| row.member(who).filter(|member| member.trials.len() >= MIN_SAMPLES);
+        // One that was measured too rarely bounds no other, and has no bound.
+        let enough = |who: usize| row.member(who).filter(|_| fit.is_known(at, who));
         let effect = |who: usize| enough(who).map(|member| member.effect);
         let others: Vec<usize> =
             among.iter().copied().filter(|&other| other != contender && effect(other).is_some()).collect();

@@ -121,7 +121,7 @@ fn test(table: &Table, fit: &Fit, claim: &Claim) -> Result<Tested, String> {
             return Err(format!("no samples of {name}"));
         }
     }
-    let versus = fit.versus(row, left, right).ok_or("fewer than three samples of each, which allow no interval")?;
+    let versus = fit.versus(row, left, right).ok_or("too few samples of each for an interval")?;
     let cells = (0..table.cells.len())
         .filter(|&cell| table.cells[cell].operation == operation)
         .filter(|&cell| [left, right].contains(&table.cells[cell].contender))

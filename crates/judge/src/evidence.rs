@@ -28,11 +28,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Compares two members of a row: by block where they share three blocks, else as two groups of trials.
+    /// Compares two members of a row: by block where they share blocks enough for the prior, else as two groups of trials.
     pub fn of(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
         let differences = paired(first, second);
         let count = differences.len();
-        if count < MIN_SAMPLES {
+        if count < prior.least_samples() {
             return Self::unpaired(&first.trials, &second.trials);
         }
         let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
@@ -58,9 +58,9 @@ impl Evidence {
         self.log.abs() < MODES.ln() && 2.0 * 0.25_f64.powi(self.samples.min(100) as i32) > level
     }
 
-    /// Whether a difference is shown at a level.
+    /// Whether a difference is shown at a level. Two samples bound a difference, and show none.
     pub fn shows(&self, level: f64, plain: f64) -> bool {
-        self.p <= level && !self.may_be_modes(plain)
+        self.samples >= MIN_SAMPLES && self.p <= level && !self.may_be_modes(plain)
     }
 
     fn new(log: f64, error: f64, df: f64, samples: usize) -> Self {

@@ -28,7 +28,7 @@ pub struct Pair {
 }
 
 /// Holds the contenders of a table against each other, two and two: the first [`MOST_PAIRED`] of each operation. Secondary figures are
-/// left out, and so are pairs with fewer than three samples each.
+/// left out, and so are pairs with too few samples for an interval.
 ///
 /// # Errors
 /// The table contradicts itself or passes a limit.

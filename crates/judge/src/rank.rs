@@ -13,7 +13,7 @@ use crate::series::Series;
 use crate::table::Table;
 
 /// Which rules verdicts rest on. It rises whenever the same samples may lead to another verdict.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 /// The promised rate of error: the chance that a table says anything false beyond doubt at any look; the share of what a table calls likely that is
 /// false; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;
@@ -135,6 +135,12 @@ impl Fit {
         }
     }
 
+    /// Whether a contender was measured often enough in a row for a bound.
+    pub fn is_known(&self, row: usize, contender: usize) -> bool {
+        let least = self.scatter.prior(row, contender, contender).least_samples();
+        self.rows[row].member(contender).is_some_and(|member| member.trials.len() >= least)
+    }
+
     /// The row of an operation in which a contender stands.
     pub fn row_of(&self, operation: usize, contender: usize) -> Option<usize> {
         self.rows.iter().position(|row| row.operation == operation && row.member(contender).is_some())
@@ -214,6 +220,7 @@ impl Worth {
     pub fn relation(&self, found: &Evidence, shown: Interval, (proven, likely): (bool, bool)) -> Relation {
         let worth = found.log.abs() >= self.least.ln_1p();
         match () {
+            () if found.samples < MIN_SAMPLES => Relation::Unresolved,
             () if proven && worth => Relation::Worse,
             () if likely && worth => Relation::LikelyWorse,
             () if shown.low >= 1.0 / (1.0 + self.margin) && shown.high <= 1.0 + self.margin => Relation::Tie,
@@ -302,8 +309,10 @@ impl Pairs {
 
 impl Contest {
     fn new(at: usize, row: &Row, scatter: &Scatter, looks: Looks) -> Self {
-        // One that was measured once or twice is not named the best before others who were measured often enough.
-        let enough = |member: &&Member| member.trials.len() >= MIN_SAMPLES;
+        // One that was measured too rarely is not named the best before others that were measured often enough.
+        let enough = |member: &&Member| {
+            member.trials.len() >= scatter.prior(at, member.contender, member.contender).least_samples()
+        };
         let least = |a: &&Member, b: &&Member| a.effect.total_cmp(&b.effect);
         let best = row.ranked().filter(enough).min_by(least).or_else(|| row.ranked().min_by(least));
         let best = best.expect("a row has members");

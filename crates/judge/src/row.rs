@@ -222,7 +222,7 @@ impl Row {
         let with_df = self.members.iter().zip(means);
         self.spreads = with_df
             .map(|(member, square)| Some((own(square?), (member.left.len() as f64 - 1.0) * share)))
-            .map(|spread| spread.filter(|(variance, df)| *variance > 0.0 && *df >= 1.0))
+            .map(|spread| spread.filter(|(variance, df)| *variance > 0.0 && *df >= 0.5))
             .collect();
     }
 }

@@ -6,6 +6,7 @@
 //! share is drawn towards 1, but never further than half a standard error (limited translation: Efron and Morris 1972), so that a wild one stays
 //! wild; what cells differ by beyond that says how many degrees of freedom the prior is worth (Smyth 2004; Phipson et al. 2016).
 
+use crate::figure::MIN_SAMPLES;
 use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
 use crate::row::{Member, Row};
 use crate::table::Table;
@@ -58,6 +59,11 @@ pub struct Prior {
 }
 
 impl Prior {
+    /// Fewest samples for an interval: two where the other contenders of the row show how far samples scatter, else three.
+    pub fn least_samples(&self) -> usize {
+        if self.df >= 1.0 { MIN_SAMPLES - 1 } else { MIN_SAMPLES }
+    }
+
     /// The variance of a difference and its degrees of freedom, from its own estimate and this.
     pub fn moderate(&self, own: f64, own_df: f64) -> (f64, f64) {
         let df = own_df + self.df;

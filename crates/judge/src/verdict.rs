@@ -186,7 +186,7 @@ pub struct Confidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// Fewer than three samples: nothing can be said.
+    /// Too few samples for any interval.
     #[default]
     None,
     /// A median of fewer than five samples, or a fifth of the figures disturbed, or noise above 10 %, or a quarter of the comparisons open.

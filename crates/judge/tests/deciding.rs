@@ -124,7 +124,7 @@ fn a_budget_says_beforehand_what_it_buys() {
     let (half, shown) = (plan.half_width.unwrap(), plan.smallest_shown.unwrap());
     assert!(half > 0.03 && half < 0.04 && shown > 0.08 && shown < 0.12, "{half} {shown}");
     let little = Policy { seconds_left: Some(130.0), ..two_hours };
-    assert!(plan_budget(&bake.table, &little).unwrap().text.contains("too few for an interval"));
+    assert!(plan_budget(&bake.table, &little).unwrap().text.contains("too few for a verdict"));
 }
 
 #[test]

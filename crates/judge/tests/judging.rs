@@ -3,7 +3,7 @@
 
 mod support;
 
-use judge::{Backend, Durability, Estimand, NoteKind, Relation, Sample};
+use judge::{Backend, Durability, Estimand, NoteKind, Relation, Sample, answer};
 use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 
 #[test]
@@ -51,6 +51,24 @@ fn one_or_two_samples_allow_no_interval_and_say_so() {
         assert!(bake.sentences().contains(words), "{}", bake.sentences());
         assert!(judged.figures[0].notes.iter().any(|note| note.kind == NoteKind::FewSamples));
     }
+}
+
+/// Two samples of each of three contenders show how far samples scatter: they bound a ratio, and prove nothing.
+#[test]
+fn two_samples_of_three_contenders_bound_a_ratio_without_a_verdict() {
+    let bake = Bake::new().time("create").at("ext4", 10.0, &CALM[..2]).at("xfs", 100.0, &WILD[..2]).at(
+        "btrfs",
+        30.0,
+        &WILD_TOO[..2],
+    );
+    let judged = bake.judge();
+    for other in &judged.rankings[0].others {
+        let interval = other.interval.expect("two samples are enough here");
+        assert!(interval.low < other.ratio && other.ratio < interval.high, "{interval:?} around {}", other.ratio);
+        assert_eq!(other.relation, Relation::Unresolved);
+    }
+    let choice = answer(&bake.table).unwrap().groups[0].take.clone().expect("a bound allows a choice");
+    assert_eq!((choice.shortfall.contender, choice.shortfall.at_most), (0, 1.0), "ext4 is far ahead");
 }
 
 #[test]

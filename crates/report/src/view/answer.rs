@@ -280,7 +280,7 @@ impl Said<'_> {
                 [only] => format!("Only {} was measured, and none of its figures counts.", self.name(*only)),
                 _ => match group.leading {
                     Some((leading, ratio)) => format!(
-                        "So far {}: {}; no bound yet, because some lines have fewer than three samples.",
+                        "So far {}: {}; no bound yet, because some lines have too few samples.",
                         self.name(leading),
                         behind(&self.view.table, ratio, "")
                     ),
