@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
+.PHONY: reference run test test-rest test-all mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -39,7 +39,13 @@ bcachefs: build guest-packages
 	@scripts/bcachefs $(BAKEOFF)
 
 test: test-packages
-	@CARGO=$(CARGO) scripts/test
+	@CARGO=$(CARGO) BAKEOFF_TIER=quick scripts/test
+
+# What takes longest: emulated machines, power cuts, disk faults, simulations.
+test-rest: test-packages
+	@CARGO=$(CARGO) BAKEOFF_TIER=rest scripts/test
+
+test-all: test test-rest
 
 # Many clients: the program that speaks MPI, beside bakeoff. docs/many.md says how it is used.
 mpi: packages build
