@@ -106,6 +106,11 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     let unknown = |who: &usize| falls.iter().all(|fall| fall.contender != *who);
     let to_come = |who: &usize| unknown(who) && is_to_come(table, fit, rows, among, *who);
     let to_come: Vec<usize> = among.iter().copied().filter(to_come).collect();
+    // What was seen of these, however rarely, must not contradict the bound.
+    let seen = [&to_come[..], &[best.contender]].concat();
+    if measured(fit, rows, &seen, best.contender).is_some_and(|ratio| ratio > best.at_most) {
+        return None;
+    }
     let certainty = match () {
         // More than the bound: that is 1 where the one to take is never behind, and so is what nothing proven comes to.
         () if !to_come.is_empty() => Certainty::Open,

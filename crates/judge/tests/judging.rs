@@ -72,6 +72,17 @@ fn two_samples_of_three_contenders_bound_a_ratio_without_a_verdict() {
 }
 
 #[test]
+fn one_sample_that_is_better_than_a_bound_allows_leaves_no_choice() {
+    let with_btrfs = |level: f64| {
+        let bake = Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 11.0, &CALM_TOO);
+        let table = bake.at("btrfs", level, &CALM[..1]).table;
+        answer(&table).unwrap().groups[0].take.clone()
+    };
+    assert_eq!(with_btrfs(20.0).map(|choice| choice.shortfall.contender), Some(0));
+    assert_eq!(with_btrfs(5.0), None, "ext4 is twice as slow as btrfs was once");
+}
+
+#[test]
 fn a_difference_below_three_percent_is_no_difference_however_certain() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &[1.0, 1.001, 0.999, 1.0, 1.001]).at(
         "xfs",

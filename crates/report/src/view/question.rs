@@ -71,11 +71,15 @@ fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
         return None;
     }
     let members = axis.groups.iter().find(|group| group.members.iter().flatten().count() > 1)?.members.clone();
-    let rows = || view.workloads.iter().flat_map(|workload| &workload.rows);
-    let summed = rows().any(|row| view.is_sum(row));
-    let whole: Vec<&RowView> = rows().filter(|row| !summed || view.is_sum(row)).collect();
+    // Of a workload that has a sum only that, which is the whole of its work; of any other each step.
+    let of_work = |rows: &'_ [RowView]| rows.iter().any(|row| view.is_sum(row));
+    let summed = view.workloads.iter().any(|workload| of_work(&workload.rows));
+    let whole = view.workloads.iter().flat_map(|workload| {
+        let has_sum = of_work(&workload.rows);
+        workload.rows.iter().filter(move |row| !has_sum || view.is_sum(row))
+    });
     let cells: Vec<&CellView> =
-        whole.iter().flat_map(|row| members.iter().flatten().map(|&place| &row.cells[place])).collect();
+        whole.flat_map(|row| members.iter().flatten().map(|&place| &row.cells[place])).collect();
     if cells.iter().any(|cell| matches!(cell.standing, Standing::Best | Standing::Worse | Standing::Likely)) {
         return None;
     }
