@@ -3,11 +3,11 @@
 
 use crate::catalogue::Catalogue;
 use crate::json::Answer;
-use crate::{estimate, resolve};
+use crate::{estimate, resolve, split};
 use runner::{Place, PlannedContender, ResolvedPlan, places};
 use schemars::JsonSchema;
 use serde::Serialize;
-use staging::Tools;
+use staging::{Tools, Where};
 use std::path::PathBuf;
 use workload::program::{Command, Group, Step};
 
@@ -57,6 +57,8 @@ enum Ground {
     Device {
         /// The device.
         path: PathBuf,
+        /// Number of equal parts that it is split in, one for each contender; null where contenders use all of it in turn.
+        parts: Option<usize>,
     },
     /// Directories; nothing is formatted.
     Directories {
@@ -168,8 +170,12 @@ pub struct Ageing {
 struct Commands {
     /// Before the first trial, for the versions of tools.
     versions: Vec<String>,
-    /// For each trial of a contender.
+    /// Before the first trial, where a device is split: they empty it, and make its parts.
+    split: Vec<String>,
+    /// For each trial of a contender; `N` is the number of its part of a device that is split.
     trials: Vec<TrialCommands>,
+    /// After the last trial, where a device is split.
+    unsplit: Vec<String>,
     /// Programs of the user's own that are the work of each trial, run in the contender's folder.
     work: Vec<String>,
 }
@@ -192,7 +198,7 @@ impl Forecast {
         let works = plan.works.iter().enumerate();
         Forecast {
             title: plan.title.clone(),
-            place: ground(&plan.place),
+            place: ground(plan, catalogue),
             contenders: plan.contenders.iter().map(|entry| of_contender(plan, entry)).collect(),
             workloads: works.map(|(index, work)| of_work(plan, index, work)).collect(),
             seed: plan.seed,
@@ -220,10 +226,13 @@ impl Forecast {
     }
 }
 
-fn ground(place: &Place) -> Ground {
-    match place {
+fn ground(plan: &ResolvedPlan, catalogue: &Catalogue) -> Ground {
+    match &plan.place {
         Place::Image { bytes, scratch } => Ground::Image { bytes: *bytes, scratch: scratch.clone() },
-        Place::Device { path, .. } => Ground::Device { path: path.clone() },
+        Place::Device { path, .. } => {
+            let is_split = split::device(plan, &catalogue.filesystems).is_some();
+            Ground::Device { path: path.clone(), parts: is_split.then_some(plan.contenders.len()) }
+        }
         Place::Directories(paths) => Ground::Directories { paths: paths.clone() },
     }
 }
@@ -320,7 +329,10 @@ pub fn version_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<Strin
 
 /// The commands of each trial of every contender that tables show, by index; an error where it cannot compete.
 pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize, Result<Vec<String>, String>)> {
-    let ground = places(plan);
+    let ground = match split::device(plan, &catalogue.filesystems) {
+        Some(disk) => vec![Where::Part { disk: disk.into(), count: plan.contenders.len() }],
+        None => places(plan),
+    };
     let shown = plan.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none());
     let of_entry = |(index, entry): (usize, &PlannedContender)| {
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
@@ -339,7 +351,15 @@ fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
         Ok(commands) => TrialCommands { contender, commands, obstacle: None },
         Err(why) => TrialCommands { contender, commands: Vec::new(), obstacle: Some(why) },
     });
-    Commands { versions: version_commands(plan, catalogue), trials: trials.collect(), work: own_commands(plan) }
+    // Why it cannot be split, the plan's error says.
+    let split = split::commands(plan, &catalogue.filesystems).and_then(Result::ok).unwrap_or_default();
+    Commands {
+        versions: version_commands(plan, catalogue),
+        split: split.before,
+        trials: trials.collect(),
+        unsplit: split.after,
+        work: own_commands(plan),
+    }
 }
 
 /// The programs of the user's own that are the work, and traces of such, each with its phase and the user as whom it runs.

@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use records::facts::Estimate;
-use runner::{DEVICE, Place, PlannedContender, Work};
+use runner::{DEVICE, Place, PlannedContender, ResolvedPlan, Work};
 use staging::{DeviceNeed, FilesToHold, Registry, device_need};
 use workload::quantity::show_bytes;
 
@@ -61,6 +61,36 @@ pub fn settle(
         }
         _ => needs.iter().try_for_each(|need| fits(need, place, size, fitting)).map(|()| None),
     }
+}
+
+/// Refuses parts of a device, of so many bytes each, on which a contender certainly cannot be made, or cannot hold the files of a workload.
+///
+/// # Errors
+/// As above.
+pub fn fits_parts(plan: &ResolvedPlan, (bytes, count): (u64, usize), filesystems: &Registry) -> Result<(), Failure> {
+    let Place::Device { path } = &plan.place else { return Ok(()) };
+    for need in needs(&plan.contenders, &plan.works, filesystems)? {
+        let refused = |why: String| {
+            let (device, size) = (path.display(), show_bytes(bytes));
+            Err(Failure::usage(format!(
+                "{device}, split in {count} parts of {size}, is too small: {why}; leave out --split or some contenders, or use a larger device"
+            )))
+        };
+        let label = &need.contender.asked.label;
+        if bytes < need.device.smallest {
+            return refused(format!("{label} needs at least {}", show_bytes(need.device.smallest)));
+        }
+        // Files, and what is written twice while it is replaced.
+        let content = need.estimate().bytes_to_hold();
+        if content > bytes {
+            let (work, scale) = (&need.work.name, &need.work.compiled.scale);
+            return refused(format!("{work} at scale {scale} needs {}", show_bytes(content)));
+        }
+        if need.device.for_inodes > bytes {
+            return refused(format!("{}, and {label} {}", need.work_in_words(), need.device.because));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a size on which a contender certainly cannot hold the files of a workload. `fitting`: a size that suits all of them.

@@ -51,6 +51,7 @@ mod scratch;
 mod served_disk;
 mod session;
 mod show;
+mod split;
 mod text;
 mod traces;
 mod verbs;

@@ -3,8 +3,9 @@
 
 use crate::clients;
 use crate::failure::Failure;
+use crate::split;
 use records::{Machine, Turns};
-use runner::{Ager, DEVICE, ImagesVenue, Place, ResolvedPlan, StagingVenue, TWIN, Venue, places};
+use runner::{Ager, DEVICE, ImagesVenue, PartsVenue, Place, ResolvedPlan, StagingVenue, TWIN, Venue, places};
 use staging::Registry;
 use std::collections::BTreeMap;
 use system::{BlockDevice, Journal, Sysfs as _};
@@ -154,7 +155,15 @@ const BESIDE: u64 = 256 << 20;
 
 /// Why the contenders of a plan cannot be mounted at the same time, as the end of a sentence; `None` where they can.
 pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
-    let Place::Image { scratch, .. } = &plan.place else { return Some("they share one place".into()) };
+    match &plan.place {
+        Place::Image { scratch, .. } => why_not_together(plan, filesystems).or_else(|| why_no_room(plan, scratch)),
+        Place::Device { .. } if plan.split => split::why_not(plan, filesystems),
+        _ => Some(format!("they share one place{}", split::hint(plan, filesystems))),
+    }
+}
+
+/// Why contenders cannot be mounted at the same time, each in a place of its own, as the end of a sentence; `None` where they can.
+pub fn why_not_together(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     if clients::wanted(plan).is_some() {
         return Some("many clients work on one contender at a time".into());
     }
@@ -173,6 +182,11 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
             return Some(format!("{label} needs its own servers or devices"));
         }
     }
+    None
+}
+
+/// Why a folder cannot hold the images of all contenders.
+fn why_no_room(plan: &ResolvedPlan, scratch: &std::path::Path) -> Option<String> {
     let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
     let needed = most.saturating_add(BESIDE).saturating_mul(plan.contenders.len() as u64);
     // A folder that cannot be asked is refused when it is opened.
@@ -195,9 +209,11 @@ pub struct Opened {
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Opened, Failure> {
     let by_turns = plan.turns == Turns::Slice && plan.contenders.len() > 1;
     let one_by_one = by_turns.then(|| why_one_by_one(plan, filesystems)).flatten();
-    let inner: Box<dyn Venue> = match by_turns && one_by_one.is_none() {
-        true => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
-        false => Box::new(StagingVenue::open(filesystems, plan, ager)?),
+    let together = by_turns && one_by_one.is_none();
+    let inner: Box<dyn Venue> = match split::device(plan, filesystems) {
+        Some(path) if together => Box::new(PartsVenue::open(filesystems, plan, path, &ager)?),
+        _ if together => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
+        _ => Box::new(StagingVenue::open(filesystems, plan, ager)?),
     };
     Ok(Opened { venue: clients::venue(plan, inner)?, one_by_one })
 }

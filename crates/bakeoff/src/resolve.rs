@@ -12,6 +12,7 @@ use crate::fio_jobs;
 use crate::image_size;
 use crate::own_work;
 use crate::programs;
+use crate::split;
 use crate::traces;
 use runner::{
     Ages, DEVICE, LEAST_BLOCKS, MOST_BLOCKS, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work,
@@ -91,14 +92,14 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let names: Vec<&str> = entries.iter().map(|entry| entry.asked.filesystem.as_str()).collect();
     let (filesystems, origins): (Vec<_>, Vec<_>) = catalogue.origins(&names).into_iter().unzip();
     notes.extend(origins);
-    let title = title(&plan, &works, &entries, &place);
+    let split = split_asked(what, &plan, &place)?;
     let seed = what.seed.or(plan.seed).unwrap_or_else(fresh_seed);
     let shard = shard(what, &plan, &sampling)?;
     let terms = terms(what, &place)?;
     let cold = what.cold.map(args::Cold::way).or(plan.cold).unwrap_or_default();
     let turns = what.turns.map(args::Turns::kept).or(plan.turns).unwrap_or(records::Turns::Slice);
     let mut resolved = ResolvedPlan {
-        title,
+        title: String::new(),
         place,
         terms,
         contenders: entries,
@@ -106,12 +107,15 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         sampling,
         cold,
         turns,
+        split,
         seed,
         shard,
         ages,
         filesystems,
         notes,
     };
+    split::settle(&mut resolved, &catalogue.filesystems)?;
+    resolved.title = title(&plan, &resolved, &catalogue.filesystems);
     if resolved.trials_per_block() == 0 {
         return Err(Failure::usage(nothing_to_do(&resolved, &disks)));
     }
@@ -498,27 +502,44 @@ fn add_twin(entries: &mut Vec<PlannedContender>, unwanted: bool, sampling: Sampl
     entries.push(twin);
 }
 
-fn title(plan: &Plan, works: &[Work], entries: &[PlannedContender], place: &Place) -> String {
+fn title(plan: &Plan, resolved: &ResolvedPlan, filesystems: &staging::Registry) -> String {
+    let split = split::in_words(resolved, filesystems);
+    let ResolvedPlan { contenders, works, place, .. } = resolved;
     if !plan.title.is_empty() {
-        return plan.title.clone();
+        // On parts it is another experiment, which its heading shows.
+        let on = if split.is_empty() { String::new() } else { format!(" (on {}{split})", on(place)) };
+        return format!("{}{on}", plan.title);
     }
-    let names: Vec<&str> = entries
+    let names: Vec<&str> = contenders
         .iter()
         .filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE)
         .map(|entry| entry.asked.label.as_str())
         .collect();
     let mut works: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
     works.dedup();
-    let on = match place {
-        Place::Image { bytes, .. } => format!("images of {}", show_bytes(*bytes)),
-        Place::Device { path, .. } => path.display().to_string(),
-        Place::Directories(_) => "directories".into(),
-    };
+    let on = on(place) + &split;
     match names.as_slice() {
         [] => format!("{} of {on}", works.join(", ")),
         [one] => format!("{one}, {} on {on}", works.join(", ")),
         several => format!("{} compared by {} on {on}", several.join(", "), works.join(", ")),
     }
+}
+
+fn on(place: &Place) -> String {
+    match place {
+        Place::Image { bytes, .. } => format!("images of {}", show_bytes(*bytes)),
+        Place::Device { path, .. } => path.display().to_string(),
+        Place::Directories(_) => "directories".into(),
+    }
+}
+
+/// Whether a device is to be split. A plan that asks for it does so for its own device, and for none that takes its place.
+fn split_asked(what: &What, plan: &Plan, place: &Place) -> Result<bool, Failure> {
+    let on_device = matches!(place, Place::Device { .. });
+    if what.split && !on_device {
+        return Err(Failure::usage("--split gives each contender a part of a device; name the device with --on"));
+    }
+    Ok(on_device && (what.split || plan.split))
 }
 
 /// A seed from the clock and the process: any will do, it only has to be written down.

@@ -6,7 +6,7 @@ mod support;
 use ledger::{Access, Ledger, RunStatus, TrialStatus};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use support::{Place, leftovers, root};
+use support::{Disk, Place, leftovers, root};
 
 const RUN: &str = "run small-files --fs ext4,xfs,btrfs --image 400MiB --samples 2 --set files=300 --set some=50 \
                    --no-twin --seed 7 --plain --no-report --scratch .";
@@ -25,6 +25,18 @@ fn a_run_by_slices_that_is_killed_resumes_likewise() {
         return;
     }
     resumes_after_kills(&format!("{RUN} --turns slice"));
+}
+
+#[test]
+fn a_run_on_parts_of_a_device_that_is_killed_resumes_likewise() {
+    if !root("killed runs") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = Disk::new(folder.path(), 1200);
+    let (node, file) = (&disk.node, disk.file.display());
+    resumes_after_kills(&RUN.replace("--image 400MiB", &format!("--on {node} --split --erase {file}")));
+    assert_eq!(disk.partitions(), Vec::<String>::new());
 }
 
 #[test]

@@ -36,6 +36,9 @@ pub struct ResolvedPlan {
     /// What contenders take turns with; absent for whole trials, as in plans from before this was a choice.
     #[serde(default, skip_serializing_if = "Turns::is_trial")]
     pub turns: Turns,
+    /// Whether a device was asked to be split, into a part for each contender; absent where not, as in plans from before this was a choice.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub split: bool,
     /// Seed of orders and contents.
     pub seed: u64,
     /// Where this is one part of a plan that is cut over several machines: which part.
@@ -46,6 +49,10 @@ pub struct ResolvedPlan {
     pub filesystems: Vec<PathBuf>,
     /// What was left out of the product of axes or not multiplied by one, a sentence each.
     pub notes: Vec<String>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What contenders take turns with within a round.

@@ -44,6 +44,16 @@ pub fn turns(seed: u64, block: u32, workload: usize, count: usize, phases: usize
     (begin..begin + phases).map(row).collect()
 }
 
+/// The part of a device that each of `count` contenders has, where it is split: parts differ, as the outer tracks of a hard disk are faster.
+/// Within as many blocks as there are contenders each has every part once for each workload, and one after the other for the workloads of a block. The
+/// order is drawn anew after that.
+pub fn parts(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usize> {
+    let (cycle, step) = (block / count.max(1) as u32, block as usize % count.max(1) + workload);
+    let drawn = |what: usize| shuffled(mix(seed ^ 0x3000), cycle, what, count);
+    let (names, shifts) = (drawn(0), drawn(1));
+    names.iter().map(|name| (name + shifts[step % count]) % count).collect()
+}
+
 /// Seed of the content of one trial: the same for every contender of a block, so that all do equal work.
 pub fn content_seed(seed: u64, block: u32, workload: usize) -> u64 {
     mix(seed ^ mix(u64::from(block) + 0x1000) ^ mix((workload as u64 + 0x1000) << 32))
@@ -89,6 +99,29 @@ mod tests {
             assert!(pairs.values().all(|times| *times == rows / count), "{pairs:?}");
         }
         assert_ne!(turns(3, 1, 0, 6, 6), turns(3, 2, 0, 6, 6), "rounds differ");
+    }
+
+    #[test]
+    fn contenders_share_no_part_and_each_has_every_part_equally_often() {
+        for count in 1..7 {
+            for work in 0..3 {
+                for cycle in 0..3 {
+                    let mut seen = vec![vec![0; count]; count];
+                    for block in cycle * count..(cycle + 1) * count {
+                        let of = parts(5, block as u32, work, count);
+                        of.iter().enumerate().for_each(|(contender, part)| seen[contender][*part] += 1);
+                        let mut sorted = of.clone();
+                        sorted.sort_unstable();
+                        assert_eq!(sorted, (0..count).collect::<Vec<_>>(), "in one block");
+                    }
+                    assert!(seen.iter().flatten().all(|times| *times == 1), "{count}: {seen:?}");
+                }
+            }
+        }
+        assert_ne!(parts(5, 0, 0, 4), parts(5, 0, 1, 4), "workloads of a block have others");
+        assert_eq!(parts(5, 2, 1, 4), parts(5, 2, 1, 4));
+        let drawn: std::collections::BTreeSet<_> = (0..20).map(|seed| parts(seed, 0, 0, 5)).collect();
+        assert!(drawn.len() > 5, "the seed draws them");
     }
 
     #[test]

@@ -456,6 +456,7 @@ impl Run<'_> {
         let plan = self.plan;
         let Work { name, compiled, .. } = &plan.works[work];
         let Some(first) = due.first() else { return Ok(None) };
+        self.venue.begins(block, work);
         self.watcher.news(News::TrialBegan { block, contender: shown(plan, first.contender), workload: name });
         let repetitions = due.iter().map(|one| self.repetitions(state, (one.contender, work), block));
         let repetitions: Vec<u32> = repetitions.collect();

@@ -50,19 +50,42 @@ impl StagingVenue {
         only: Option<usize>,
     ) -> Result<Self, StagingError> {
         let journal = Journal::new();
-        let places: Vec<Where> = places(plan);
         let open = |place: &Where| Target::open_under(registry, place, &plan.terms, &journal);
-        let mut targets = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let targets = places(plan).iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let those = plan.contenders.iter().enumerate().filter(|(index, _)| only.is_none_or(|one| one == *index));
         let asked: Vec<Contender> = those.map(|(_, entry)| entry.asked.clone()).collect();
+        Self::over(targets, plan, ager, &asked, only, journal)
+    }
+
+    /// The same for any contender on one part of a device, which has so many before it, and whose commands this journal keeps.
+    pub(crate) fn on_part(
+        plan: &ResolvedPlan,
+        ager: Ager,
+        number: usize,
+        target: Target,
+        journal: Journal,
+    ) -> Result<Self, StagingError> {
+        let asked: Vec<Contender> = plan.contenders.iter().map(|entry| entry.asked.clone()).collect();
+        Self::over(vec![target], plan, ager, &asked, Some(number), journal)
+    }
+
+    /// `one_of`: which of several venues this is that are used at the same time.
+    fn over(
+        mut targets: Vec<Target>,
+        plan: &ResolvedPlan,
+        ager: Ager,
+        asked: &[Contender],
+        one_of: Option<usize>,
+        journal: Journal,
+    ) -> Result<Self, StagingError> {
         for target in &mut targets {
-            target.expect(&asked);
+            target.expect(asked);
             target.start_cold_by(plan.cold);
-            target.take_devices(&asked)?;
+            target.take_devices(asked)?;
         }
-        // With images for each contender, the memory of all is touched once.
-        let at_once = bytes_at_once(plan).saturating_mul(only.map_or(1, |_| plan.contenders.len() as u64));
-        let touches = system::machine::is_virtual() && only.unwrap_or(0) == 0;
+        // With a place for each contender, the memory of all is touched once.
+        let at_once = bytes_at_once(plan).saturating_mul(one_of.map_or(1, |_| plan.contenders.len() as u64));
+        let touches = system::machine::is_virtual() && one_of.unwrap_or(0) == 0;
         Ok(Self {
             targets,
             contenders: plan.contenders.clone(),

@@ -59,6 +59,9 @@ impl From<AgentError> for VenueError {
 
 /// A place where contenders are staged one after the other.
 pub trait Venue {
+    /// Trials of a workload (by its number in the plan) in a block come next. Where contenders have places of their own that differ, this is when they
+    /// change them.
+    fn begins(&mut self, _block: u32, _work: usize) {}
     /// Makes what staging a contender needs and what is kept from trial to trial, such as the image of an aged filesystem;
     /// it may take long, and none of it belongs to the trial.
     fn prepare(&mut self, _contender: usize, _watcher: &mut dyn Watcher) -> Result<(), VenueError> {

@@ -5,5 +5,6 @@
 pub(crate) mod custody;
 pub(crate) mod image;
 pub(crate) mod loops;
+pub(crate) mod parts;
 pub(crate) mod setting;
 pub(crate) mod wipe;

@@ -17,6 +17,7 @@ pub(crate) mod members;
 mod mount;
 pub(crate) mod remount;
 mod shared;
+pub(crate) mod split;
 pub(crate) mod target;
 pub(crate) mod volume_tools;
 

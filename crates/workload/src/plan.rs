@@ -39,6 +39,8 @@ pub struct Plan {
     pub cold: Option<ColdWay>,
     /// What contenders take turns with; None: the command line or the default says.
     pub turns: Option<Turns>,
+    /// Whether the device is split, into a part for each contender.
+    pub split: bool,
 }
 
 /// Where a plan runs.

@@ -46,6 +46,8 @@ struct RawPlan {
     seed: Option<u64>,
     cold: Option<ColdWay>,
     turns: Option<Turns>,
+    #[serde(default)]
+    split: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -214,6 +216,7 @@ fn plan(raw: RawPlan) -> Outcome<Plan> {
         seed: raw.seed,
         cold: raw.cold,
         turns: raw.turns,
+        split: raw.split,
     })
 }
 

@@ -10,7 +10,9 @@ use strum::IntoStaticStr;
 /// What is to be run, where, and how often.
 #[derive(Debug, Clone, Default, Args)]
 pub struct What {
-    /// Names from `bakeoff workloads`, or files (TOML, fio jobs, traces) [default: quick]
+    /// Names from `bakeoff workloads`, or files [default: quick].
+    ///
+    /// Files are plans and workloads (TOML), fio jobs and traces.
     #[arg(value_name = "PLAN|WORKLOAD")]
     pub names: Vec<String>,
 
@@ -27,6 +29,11 @@ pub struct What {
     /// Block device or partition, formatted repeatedly
     #[arg(long, value_name = "DEVICE", help_heading = "Places", conflicts_with = "dir")]
     pub on: Option<PathBuf>,
+    /// Give each contender its own part of the device.
+    ///
+    /// With --on, the device is split into as many equal parts as there are contenders. All are mounted at the same time and take turns by slices, as images do, which is far less noisy than whole trials. Contenders change parts from round to round, since the outer tracks of a hard disk are faster. The parts are partitions that only the kernel knows of; the filesystems on them are smaller than on the whole device, so compare only runs with the same split.
+    #[arg(long, help_heading = "Places", conflicts_with_all = ["image", "dir", "disk"])]
+    pub split: bool,
     /// Allow erasing this device (serial number, by-id name).
     ///
     /// Needed for a device that is not empty, or that shares a disk with partitions in use. Stable names are a serial number, by-id name, PARTUUID of a partition, or path of a loop device's file. Repeat it for each device, including those in mkfs options (an external journal).

@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
-use crate::{contenders, json, mix_report, place, resolve, session, text};
+use crate::{contenders, json, mix_report, place, resolve, session, split, text};
 use records::Turns;
 use report::view::plural;
 use runner::{Place, ResolvedPlan};
@@ -25,7 +25,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     println!("{}\n", plan.title);
-    matrix(&plan);
+    matrix(&plan, &catalogue);
     if let Some(refused) = refused {
         print!("{}", text::wrapped(&format!("A run is refused: {refused}"), text::width(), "", "  "));
     }
@@ -49,6 +49,16 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
         println!("\nBefore the first trial, for the versions of tools:");
         versions.iter().for_each(|line| println!("  {line}"));
     }
+    let split = split::commands(plan, &catalogue.filesystems);
+    let print = |lines: &[String]| lines.iter().for_each(|line| println!("  {line}"));
+    match &split {
+        Some(Ok(split)) => {
+            println!("\nBefore the first trial, to split the device:");
+            print(&split.before);
+        }
+        Some(Err(why)) => println!("\nThe device cannot be split: {why}"),
+        None => {}
+    }
     for (index, lines) in forecast::trial_commands(plan, catalogue) {
         println!("\nFor each trial of {}:", plan.contenders[index].asked.label);
         match lines {
@@ -59,6 +69,10 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
             Err(why) => println!("  it cannot compete: {why}"),
         }
     }
+    if let Some(Ok(split)) = &split {
+        println!("\nAfter the last trial:");
+        print(&split.after);
+    }
     let own = forecast::own_commands(plan);
     if !own.is_empty() {
         println!("\nThe work of each trial, in the contender's folder:");
@@ -66,23 +80,8 @@ fn commands(plan: &ResolvedPlan, catalogue: &Catalogue) {
     }
 }
 
-fn matrix(plan: &ResolvedPlan) {
-    match &plan.place {
-        Place::Image { bytes, scratch } => println!(
-            "Where: a fresh sparse image of {} for each trial, in {}{}, through a loop device with direct I/O",
-            show_bytes(*bytes),
-            if plan.place.is_in_memory() { "memory: " } else { "" },
-            scratch.display()
-        ),
-        Place::Device { path } if plan.only_reads_device() => {
-            println!("Where: {}, which is only read; it may be in use", path.display());
-        }
-        Place::Device { path } => println!("Where: {}, formatted again for each trial", path.display()),
-        Place::Directories(folders) => {
-            let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-            println!("Where: {}; nothing is formatted", names.join(", "));
-        }
-    }
+fn matrix(plan: &ResolvedPlan, catalogue: &Catalogue) {
+    place_in_words(plan, catalogue);
     println!("Contenders:");
     for entry in &plan.contenders {
         let in_words = |setting: Setting| match setting.name.split_once('.') {
@@ -119,6 +118,29 @@ fn matrix(plan: &ResolvedPlan) {
             show_bytes(estimate.bytes_read + estimate.device_bytes_read),
             if estimate.needs_aged { ", and all aged files" } else { "" }
         );
+    }
+}
+
+fn place_in_words(plan: &ResolvedPlan, catalogue: &Catalogue) {
+    match &plan.place {
+        Place::Image { bytes, scratch } => println!(
+            "Where: a fresh sparse image of {} for each trial, in {}{}, through a loop device with direct I/O",
+            show_bytes(*bytes),
+            if plan.place.is_in_memory() { "memory: " } else { "" },
+            scratch.display()
+        ),
+        Place::Device { path } if plan.only_reads_device() => {
+            println!("Where: {}, which is only read; it may be in use", path.display());
+        }
+        Place::Device { path } => {
+            let split = split::with_size(plan, &catalogue.filesystems);
+            let each = if split.is_empty() { "" } else { " each" };
+            println!("Where: {}{split},{each} formatted again for each trial", path.display());
+        }
+        Place::Directories(folders) => {
+            let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            println!("Where: {}; nothing is formatted", names.join(", "));
+        }
     }
 }
 

@@ -88,6 +88,7 @@ fn plan(blocks: u32) -> ResolvedPlan {
         works: Vec::new(),
         cold: records::ColdWay::Remount,
         turns: records::Turns::Trial,
+        split: false,
         sampling: Sampling {
             samples: Some(blocks),
             precision: 0.05,

@@ -169,6 +169,38 @@ fn quiet(command: &mut Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
+/// A loop device in the place of an empty disk; it may have partitions.
+pub struct Disk {
+    pub node: String,
+    pub file: PathBuf,
+}
+
+impl Disk {
+    /// A disk of so many MiB, on a sparse file in this folder.
+    pub fn new(folder: &Path, mib: u64) -> Self {
+        let file = folder.join("disk.raw");
+        std::fs::File::create(&file).and_then(|made| made.set_len(mib << 20)).expect("a sparse file");
+        let attached = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
+        let node = String::from_utf8_lossy(&attached.expect("losetup runs").stdout).trim().to_owned();
+        assert!(node.starts_with("/dev/loop"), "{node}");
+        Self { node, file }
+    }
+
+    /// Names of the partitions that the kernel shows.
+    pub fn partitions(&self) -> Vec<String> {
+        let name = self.node.trim_start_matches("/dev/");
+        let entries = std::fs::read_dir(Path::new("/sys/block").join(name)).expect("the disk is there");
+        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+        names.filter(|entry| entry.starts_with(&format!("{name}p"))).collect()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.node]).status();
+    }
+}
+
 /// Whether this process is root; tests that need it say so and do nothing where it is not.
 pub fn root(_test: &str) -> bool {
     let lack = prerequisites::lack_of("root");

@@ -109,6 +109,7 @@ impl Cleaner<'_> {
             sampling: _,
             cold: _,
             turns: _,
+            split: _,
             seed: _,
             shard: _,
             ages,

@@ -34,6 +34,7 @@ pub fn plan(samples: u32) -> ResolvedPlan {
         works: Vec::new(),
         cold: records::ColdWay::Remount,
         turns: records::Turns::Trial,
+        split: false,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,

@@ -342,6 +342,7 @@ fn plan() -> ResolvedPlan {
         works: Vec::new(),
         cold: records::ColdWay::Remount,
         turns: records::Turns::Trial,
+        split: false,
         sampling: Sampling {
             samples: None,
             precision: 0.05,

@@ -13,6 +13,7 @@ pub fn plan(title: &str, place: Place, contenders: Vec<PlannedContender>, work: 
         works: vec![work],
         cold: ColdWay::Drop,
         turns: Turns::Trial,
+        split: false,
         sampling: Sampling {
             samples: Some(samples),
             precision: 0.05,

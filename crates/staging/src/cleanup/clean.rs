@@ -140,8 +140,9 @@ fn order(made: &Made) -> u8 {
         Made::Setting { .. } => 2,
         Made::Folder { .. } => 3,
         Made::Formatted { .. } => 4,
-        Made::Image { .. } => 5,
-        Made::Work { .. } => 6,
+        Made::Part { .. } => 5,
+        Made::Image { .. } => 6,
+        Made::Work { .. } => 7,
     }
 }
 
@@ -176,6 +177,12 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
             return removal::remove_image(path, &content.id, &proof, journal);
         }
         Made::Work { path } => return removal::remove_work(path),
+        // A reboot forgot the partition.
+        Made::Part { disk, number, sequence, part } => {
+            if this_boot {
+                return removal::remove_part((disk, *number, *sequence), part, journal);
+            }
+        }
         Made::Formatted { path, sequence, label, .. } => empty_device(path, *sequence, label, this_boot, journal)?,
     }
     Ok(Left::Nothing)
@@ -193,6 +200,7 @@ fn is_of(made: &Made, id: &str) -> bool {
         Made::Folder { path } => *path == Path::new(RUN_FOLDER).join(id),
         Made::Image { path, .. } => owned::id_of_image(&name(path)) == Some(id),
         Made::Work { path } => name(path) == format!("bakeoff-{id}-work"),
+        Made::Part { disk, .. } => disk.starts_with("/dev"),
         Made::Formatted { path, label, .. } => path.starts_with("/dev") && label.starts_with("bo-"),
     }
 }

@@ -2,6 +2,7 @@
 //! In: folders in which images may lie. Out: a [`Survey`]: what may be removed, and what is no run's of this machine.
 //! What belongs to a run that still lives is in neither. Nothing is changed here.
 
+use crate::cleanup::removal;
 use crate::devices::loops;
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{self, Content, Made, Written};
@@ -184,6 +185,10 @@ pub(crate) fn in_words(made: &Made) -> Option<String> {
             (is_there(path) || !attached.is_empty()).then(|| format!("image {}{on}", path.display()))
         }
         Made::Formatted { path, .. } => Some(format!("a filesystem on {}", path.display())),
+        Made::Part { disk, number, sequence, part } => {
+            let there = removal::part(disk, *number, *sequence, part);
+            there.map(|(_, device)| format!("partition {}, which only the kernel shows", device.path.display()))
+        }
         Made::Daemon { process } => process.lives().then(|| format!("process {}", process.pid)),
         Made::Group { path } => is_there(path).then(|| format!("control group {}", path.display())),
         Made::Setting { path, was } => Some(format!("{} was {was}", path.display())),

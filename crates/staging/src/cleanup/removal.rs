@@ -2,14 +2,17 @@
 //! In: a path and what proves it. Out: nothing is left, or why it is left alone.
 //! What lies at the path and is not what was made stays where it is.
 
+use crate::devices::custody;
 use crate::devices::loops::{self, PATIENCE};
+use crate::devices::parts::Part;
 use crate::error::StagingError;
 use crate::ownership::owned::{self, Identity};
 use rustix::fs::{FileType, RawMode, Stat};
 use std::io::ErrorKind;
 use std::path::Path;
+use system::block::Number;
 use system::create::{self, Folder};
-use system::{Journal, mounts};
+use system::{BlockDevice, Journal, Sysfs as _, mounts};
 
 /// What proves that a file is the image that a run made.
 #[derive(Debug)]
@@ -104,6 +107,34 @@ fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) 
         loops::on(path, identity).iter().for_each(|device| loops::thaw(journal, device, id));
         loops::await_detached(path, identity, PATIENCE).map_err(|_| in_use)
     })
+}
+
+/// A partition that a run made, with its disk, where both are still there as they were.
+pub(crate) fn part(
+    disk: &Path,
+    number: Number,
+    sequence: Option<u64>,
+    part: &Part,
+) -> Option<(BlockDevice, BlockDevice)> {
+    let disk = BlockDevice::find(disk).ok().filter(|disk| disk.number == number && disk.sequence == sequence)?;
+    let device = part.find(&disk)?;
+    Some((disk, device))
+}
+
+/// Removes a partition that only the kernel knows of. Its filesystem was removed before, if it was the run's; whatever else is on it stays.
+pub(crate) fn remove_part(
+    (disk, number, sequence): (&Path, Number, Option<u64>),
+    wanted: &Part,
+    journal: &Journal,
+) -> Result<Left, StagingError> {
+    let Some((disk, device)) = part(disk, number, sequence, wanted) else { return Ok(Left::Nothing) };
+    // A table written since then may hold the same partition.
+    if let Some(found) = custody::signature(&disk.path, "", None)? {
+        return Ok(Left::Alone(format!("{} is not removed: {} carries {found} now", device.name, disk.name)));
+    }
+    let is_clear = custody::signature(&device.path, "", None)?.is_none();
+    wanted.leave(&disk, is_clear, journal)?;
+    Ok(Left::Nothing)
 }
 
 /// Removes a folder of work with all that is in it; never through a link, and never what is mounted there.

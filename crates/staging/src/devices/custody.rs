@@ -3,22 +3,26 @@
 //! Rules: "Custody of devices" in docs/method.md. Devices are compared by number and identity, never by the text of their names.
 
 mod bytes;
+mod divided;
 mod identity;
 mod lock;
 mod readable;
 mod signatures;
 mod users;
 
+pub(crate) use divided::Divided;
 pub(crate) use readable::Readable;
-pub(crate) use signatures::{carries_label, emptying, zeroing};
+pub(crate) use signatures::{carries_label, emptying, emptying_within, signature, zeroing};
 
 use crate::busy::{PASSING, when_free};
+use crate::devices::parts::Part;
 use crate::error::StagingError;
 use identity::{differences, identity, in_words, is_named, names};
 use records::custody::{Identity, Promise, Terms};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use system::{BlockDevice, Loop, Sysfs as _, loops};
 
 /// A device that may be erased: nothing is on it, or its owner named it. (Our own images are another type, [`crate::devices::image::Image`].)
@@ -34,6 +38,8 @@ pub(crate) struct Erasable {
     label: String,
     /// In a guest the host has custody of the disk: only what is on it now is looked at.
     guest: bool,
+    /// The disk that it is a part of, where a run has divided one.
+    part: Option<(Arc<Divided>, Part)>,
     held: Option<File>,
     _locks: Vec<File>,
 }
@@ -56,11 +62,38 @@ impl Erasable {
         let promised = terms.promised.iter().find(|promise| promise.named == path).map(|promise| &promise.identity);
         let identity = promised.unwrap_or(&found).clone();
         let (erase, label) = (terms.erase.clone(), label.to_string());
-        let mut taken =
-            Erasable { device, identity, named: path.into(), erase, label, guest, held: None, _locks: locks };
+        let (named, part, held) = (path.into(), None, None);
+        let mut taken = Erasable { device, identity, named, erase, label, guest, part, held, _locks: locks };
         taken.verify()?;
         taken.hold()?;
         Ok(taken)
+    }
+
+    /// A part of a disk that was taken, whose lock and owner's word hold for the part too. It is checked for users, and not yet held.
+    pub fn part_of(
+        disk: &Arc<Divided>,
+        part: Part,
+        device: BlockDevice,
+        label: &str,
+    ) -> Result<Erasable, StagingError> {
+        let taken = Erasable {
+            identity: identity(&device, &loops::loops()),
+            device,
+            named: disk.whole.named.clone(),
+            erase: disk.whole.erase.clone(),
+            label: label.into(),
+            guest: false,
+            part: Some((Arc::clone(disk), part)),
+            held: None,
+            _locks: Vec::new(),
+        };
+        taken.unused()?;
+        Ok(taken)
+    }
+
+    /// What the owner named: itself, or the disk that it is a part of.
+    fn owned(&self) -> &Erasable {
+        self.part.as_ref().map_or(self, |(disk, _)| &disk.whole)
     }
 
     /// The label that our own filesystem on it carries from now on.
@@ -85,12 +118,13 @@ impl Erasable {
 
     /// Whether this word means this device.
     pub fn is_named(&self, word: &str) -> bool {
-        is_named(&self.identity, word, &names(&self.identity, &self.device))
+        is_named(&self.owned().identity, word, &self.names())
     }
 
     /// Names by which `--erase` may mean it.
     pub fn names(&self) -> Vec<String> {
-        names(&self.identity, &self.device)
+        let owned = self.owned();
+        names(&owned.identity, &owned.device)
     }
 
     /// Whether some bytes of another device are also this one's.
@@ -127,15 +161,19 @@ impl Erasable {
 
     fn unused_now(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
         let loops = loops::loops();
+        let around = match &self.part {
+            Some((disk, part)) => Some(disk.around(part, &self.device, &loops)?),
+            None => None,
+        };
         let now = same_device(&self.device, &self.identity, &loops)?;
-        let concerns = users::free_of_users(&now, &loops)?;
+        let concerns = users::free_of_users(&now, &loops, around.as_ref())?;
         Ok((now, concerns))
     }
 
     /// Refuses what needs the owner's word, unless one of the words that were given names this very device.
     fn allowed(&self, device: &BlockDevice, concerns: &[String]) -> Result<(), StagingError> {
-        let names = names(&self.identity, device);
-        if self.erase.iter().any(|word| is_named(&self.identity, word, &names)) {
+        let names = self.names();
+        if self.erase.iter().any(|word| is_named(&self.owned().identity, word, &names)) {
             return Ok(());
         }
         let needs = match concerns.first() {

@@ -2,6 +2,7 @@
 //! In: what is about to be made. Out: a file that outlives the run, so that the next start can clean what a killed one left.
 //! It lies in the state folder, which a reboot does not empty, beside a lock that is held as long as the run lives.
 
+use crate::devices::parts::Part;
 use crate::error::StagingError;
 use crate::ownership::life::{self, Life, Lock, Maker};
 use crate::ownership::owned::{self, Identity, OwnedImage};
@@ -36,6 +37,8 @@ pub(crate) enum Made {
     Image { path: PathBuf, identity: Option<Identity> },
     /// A real device that was formatted; wiped where it still carries our label.
     Formatted { path: PathBuf, number: Number, sequence: Option<u64>, label: String },
+    /// A partition that only the kernel knows of; removed from there.
+    Part { disk: PathBuf, number: Number, sequence: Option<u64>, part: Part },
     /// A process that serves a filesystem.
     Daemon { process: Process },
     /// A control group, which is empty once its processes ended.

@@ -4,6 +4,7 @@
 
 use crate::devices::custody::emptying;
 use crate::devices::image;
+use crate::devices::parts;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
 use crate::filesystems::options;
@@ -16,6 +17,7 @@ use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
 use crate::stage::around;
+use crate::stage::split;
 use crate::stage::target::{Where, check};
 use records::{ColdWay, Contender};
 use std::path::{Path, PathBuf};
@@ -97,11 +99,15 @@ fn plan_device(
                 add(journal, Command::new(["losetup", "--detach", &device.display().to_string()]));
             }
         }
-        None if contender.filesystem != crate::DEVICE => given_back(journal, &places.device),
+        None if contender.filesystem != crate::DEVICE => {
+            let part = split::planned(place);
+            let found = part.or_else(|| BlockDevice::find(&places.device).ok());
+            given_back(journal, &places.device, found.as_ref());
+        }
         None => {}
     }
     for taken in planned_devices(registry, contender)? {
-        given_back(journal, &taken.device.path);
+        given_back(journal, &taken.device.path, Some(&taken.device));
     }
     Ok(())
 }
@@ -114,9 +120,9 @@ fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Com
 }
 
 /// What is done to a real device in the end.
-fn given_back(journal: &Journal, device: &Path) {
+fn given_back(journal: &Journal, device: &Path, found: Option<&BlockDevice>) {
     add(journal, unsigning(device));
-    add(journal, emptying(device, BlockDevice::find(device).ok().as_ref()));
+    add(journal, emptying(device, found));
 }
 
 fn plan_filesystem(
@@ -229,6 +235,11 @@ pub(crate) fn places(place: &Where, mark: &Mark, devices: usize) -> Placeholders
             let name = found.as_ref().map_or_else(|| "DEVICE".into(), BlockDevice::disk);
             (found.map_or_else(|| path.clone(), |device| device.path), name)
         }
+        Where::Part { disk, .. } => {
+            let found = BlockDevice::find(disk).ok();
+            let name = found.as_ref().map_or_else(|| "DEVICE".into(), BlockDevice::disk);
+            (parts::node(found.as_ref().map_or(disk, |found| &found.path), "N"), name)
+        }
         _ => (PathBuf::from("/dev/loopN"), "loopN".to_string()),
     };
     Placeholders {
@@ -249,7 +260,7 @@ fn call(journal: &Journal, call: Call) {
     let _ = call.make(Duration::ZERO, journal);
 }
 
-fn add(journal: &Journal, command: Command) {
+pub(super) fn add(journal: &Journal, command: Command) {
     // A planning journal only writes down, and never fails.
     let _ = command.run(journal);
 }

@@ -5,6 +5,7 @@
 use crate::devices::custody::{Erasable, Readable};
 use crate::devices::image::{self, Image};
 use crate::devices::loops::PATIENCE;
+use crate::devices::parts::Part;
 use crate::error::StagingError;
 use crate::filesystems::options;
 use crate::filesystems::registry::Registry;
@@ -46,6 +47,13 @@ pub enum Where {
         /// Its serial or a by-id name, which allows erasing what is on it.
         erase: Option<String>,
     },
+    /// On one of the equal parts of a whole device ([`Target::split`]).
+    Part {
+        /// Node of the whole device, or a link to it.
+        disk: PathBuf,
+        /// How many parts it has.
+        count: usize,
+    },
     /// A block device or partition that is only read, whatever else uses it.
     Reading(PathBuf),
     /// In a directory, on whatever is mounted there.
@@ -63,6 +71,8 @@ pub struct Target {
     pub(crate) terms: Terms,
     /// The device under test, where it is a real one.
     pub(crate) main: Option<Erasable>,
+    /// The disk whose part that is, where a run has divided one.
+    pub(crate) part: Option<(BlockDevice, Part)>,
     /// The device that is only read.
     pub(crate) readable: Option<Readable>,
     pub(crate) formatted: bool,
@@ -148,6 +158,10 @@ impl Target {
                 }
                 Some(main)
             }
+            Where::Part { disk, .. } => {
+                let way = "all parts of a device are opened together";
+                return Err(StagingError::refused(disk, "one part of it cannot be opened by itself", way));
+            }
             Where::Reading(path) => {
                 if !root {
                     return Err(StagingError::NeedsRoot(format!("reading {}", path.display())));
@@ -165,7 +179,7 @@ impl Target {
         Ok(target)
     }
 
-    fn bare(registry: &Registry, place: Where, terms: &Terms, journal: &Journal, mark: Mark) -> Target {
+    pub(crate) fn bare(registry: &Registry, place: Where, terms: &Terms, journal: &Journal, mark: Mark) -> Target {
         Target {
             registry: registry.clone(),
             place,
@@ -174,6 +188,7 @@ impl Target {
             mark,
             terms: terms.clone(),
             main: None,
+            part: None,
             readable: None,
             formatted: false,
             own: Vec::new(),
@@ -204,7 +219,9 @@ impl Target {
     pub fn bytes(&self) -> Option<u64> {
         match &self.place {
             Where::Image { bytes, .. } => Some(*bytes),
-            Where::Device { .. } | Where::Reading(_) => self.device().map(|device| device.size_bytes),
+            Where::Device { .. } | Where::Part { .. } | Where::Reading(_) => {
+                self.device().map(|device| device.size_bytes)
+            }
             Where::Directory(_) => None,
         }
     }
@@ -402,6 +419,9 @@ impl Drop for Target {
             system::note(&format!("bakeoff: {problem}"));
         }
         self.remove_images();
+        if let Some(problem) = self.leave_part() {
+            system::note(&format!("bakeoff: {problem} (`bakeoff clean` tries again)"));
+        }
     }
 }
 

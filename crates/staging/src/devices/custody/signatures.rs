@@ -150,20 +150,35 @@ pub(crate) fn zeroing(path: &Path, found: Option<&BlockDevice>) -> Command {
 /// The command that writes zeros to every place that is looked at.
 pub(crate) fn emptying(path: &Path, found: Option<&BlockDevice>) -> Command {
     let bytes = found.map_or(0, whole_sectors);
-    let device = path.display();
     let places = if bytes <= SMALL { vec![(0, bytes)] } else { places(bytes) };
     let zero = match places.as_slice() {
         [_] => zeroing(path, found),
-        many => {
-            let starts: Vec<String> = many.iter().map(|(start, _)| start.to_string()).collect();
-            let unprobed = if found.is_some_and(is_odd) { format!("{UNPROBED} ") } else { String::new() };
-            Command::shell(format!(
-                "for at in {}; do blkdiscard {unprobed}--zeroout --offset $at --length {MIB} {device} || exit 1; done",
-                starts.join(" ")
-            ))
-        }
+        many => zeroing_each(path, many.iter().map(|(start, _)| *start), found.is_some_and(is_odd)),
     };
     zero.limit(EMPTY_LIMIT)
+}
+
+/// The command that writes zeros to a MiB at each of these places of a device.
+fn zeroing_each(path: &Path, starts: impl Iterator<Item = u64>, is_odd: bool) -> Command {
+    let starts: Vec<String> = starts.map(|start| start.to_string()).collect();
+    let unprobed = if is_odd { format!("{UNPROBED} ") } else { String::new() };
+    Command::shell(format!(
+        "for at in {}; do blkdiscard {unprobed}--zeroout --offset $at --length {MIB} {} || exit 1; done",
+        starts.join(" "),
+        path.display()
+    ))
+}
+
+/// The command that writes zeros to those places of a disk that are looked at and lie in a part of it, by the part's own node; `None`
+/// where there is no such place, or emptying the part by itself covers them all. `part`: its first byte, and its size.
+pub(crate) fn emptying_within(disk: &BlockDevice, (from, bytes): (u64, u64), node: &Path) -> Option<Command> {
+    if bytes <= SMALL {
+        return None;
+    }
+    let within = |(start, length): &(u64, u64)| *start >= from && start + length <= from + bytes;
+    let starts = places(whole_sectors(disk)).into_iter().filter(within).map(|(start, _)| start - from);
+    let starts: Vec<u64> = starts.collect();
+    (!starts.is_empty()).then(|| zeroing_each(node, starts.into_iter(), false).limit(EMPTY_LIMIT))
 }
 
 #[cfg(test)]
@@ -198,5 +213,23 @@ mod tests {
         let size = zeroing(Path::new("/dev/x"), Some(&odd)).typed();
         assert_eq!(size, "blkdiscard --zeroout --force --length 629145600 /dev/x");
         assert!(typed(&odd).contains("blkdiscard --force --zeroout --offset"), "{}", typed(&odd));
+    }
+
+    #[test]
+    fn parts_cover_every_place_of_their_disk_between_its_ends() {
+        let size = 4096 * MIB;
+        let disk = BlockDevice { size_bytes: size, logical_sector: 512, ..BlockDevice::default() };
+        let part = (size - 2 * MIB) / 3 / MIB * MIB;
+        let mut covered = Vec::new();
+        for index in 0..3 {
+            let from = MIB + index * part;
+            let typed = emptying_within(&disk, (from, part), Path::new("/dev/x1")).expect("places").typed();
+            let (list, _) = typed.split_once("; do").expect("a loop");
+            let starts = list.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+            covered.extend(starts.map(|start| from + start));
+        }
+        let all: Vec<u64> = places(size).iter().map(|(start, _)| *start).collect();
+        assert_eq!(covered, all[1..all.len() - 1]);
+        assert!(emptying_within(&disk, (MIB, SMALL), Path::new("/dev/x1")).is_none(), "a small part is emptied whole");
     }
 }

@@ -3,6 +3,7 @@
 //! Everything is compared by number and identity, never by the text of a name.
 
 use super::bytes::Bytes;
+use super::divided::Around as Disk;
 use crate::error::StagingError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -127,8 +128,14 @@ fn mounted_on(mount: &Mount) -> String {
 /// Refuses a device that is read-only, or that somebody uses: mounted, swapped on, held, or opened; itself, through what is stacked on
 /// it, through what lies below it, or through another device on the same bytes.
 ///
+/// Of a disk that the run has divided, other parts are the run's own, and a user of the disk is one of the part.
+///
 /// Who uses what lies beside it, in words: that needs the owner's word.
-pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<String>, StagingError> {
+pub(super) fn free_of_users(
+    device: &BlockDevice,
+    loops: &[Loop],
+    divided: Option<&Disk>,
+) -> Result<Vec<String>, StagingError> {
     let refuse = |reason: String, way: &str| Err(StagingError::refused(&device.path, reason, way));
     if device.read_only {
         return refuse("it is read-only".into(), "`blockdev --setrw` makes it writable, if the hardware allows it");
@@ -160,7 +167,13 @@ pub(super) fn free_of_users(device: &BlockDevice, loops: &[Loop]) -> Result<Vec<
     if let Some((reason, way)) = file_user(&around, &files) {
         return refuse(reason, way);
     }
-    let neighbours = around.neighbours(&bytes, &same);
+    let mut neighbours = around.neighbours(&bytes, &same);
+    let mut same = same;
+    if let Some(disk) = divided {
+        let ours: BTreeSet<Number> = disk.others.iter().flat_map(|part| around.family(part)).collect();
+        neighbours.retain(|number| !ours.contains(number));
+        same.insert(disk.number);
+    }
     let beside: BTreeSet<Number> = below.union(&neighbours).copied().collect();
     let open = open_by_others(&same, &beside, &files);
     let is_beside = |opener: &&Opener| matches!(opener.target, Target::Block(number) if !same.contains(&number));
