@@ -83,7 +83,8 @@ fn stretch(rates: &[Vec<(u32, f64)>], from: u32, to: u32) -> Option<Stretch> {
     let parts: Vec<Vec<(u32, f64)>> = rates.iter().map(part).collect();
     let all: Vec<Vec<(usize, usize)>> = parts.iter().map(|part| places(part)).collect();
     let tried = all.iter().map(Vec::len).sum::<usize>() as f64;
-    let clearest = |(rate, (part, places)): (usize, (&Vec<(u32, f64)>, &Vec<(usize, usize)>))| {
+    let clearest = |rate: usize| {
+        let (part, places) = (&parts[rate], &all[rate]);
         let sums = Sums::of(part);
         let counting = places.iter().map(|&place| (place, sums.compare(place)));
         let counting = counting.filter(|(_, (difference, _))| difference.abs() >= FACTOR.ln());
@@ -92,8 +93,7 @@ fn stretch(rates: &[Vec<(u32, f64)>], from: u32, to: u32) -> Option<Stretch> {
         let to = part.get(end).map(|known| known.0);
         (p * tried < LEVEL).then(|| Stretch { from: part[first].0, to, rate, p })
     };
-    let candidates = parts.iter().zip(&all).enumerate().filter_map(clearest);
-    candidates.min_by(|a, b| a.p.total_cmp(&b.p))
+    (0..parts.len()).filter_map(clearest).min_by(|a, b| a.p.total_cmp(&b.p))
 }
 
 /// Where a stretch may begin and end: three values or more before it, in it, and behind it if it ends.
