@@ -108,7 +108,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![operation("create"), operation("delete")],
             cells: vec![cell(0, 0, 1.0), cell(0, 1, 2.0), cell(1, 0, 1.0), cell(1, 1, 1.5)],
-            margin: None,
+            ..Table::default()
         };
         let found = leaderboard(&table).expect("there is a leaderboard");
         assert_eq!(found.line, "on average ext4 1.00x, xfs 1.73x the best");
@@ -154,7 +154,7 @@ mod tests {
                     .flat_map(|operation| (0..3).map(move |contender| (operation, contender)))
                     .map(|(o, c)| cell(o, c))
                     .collect(),
-                margin: None,
+                ..Table::default()
             };
             let found = leaderboard(&table).expect("there is a leaderboard");
             assert_eq!(found.whole.len(), 3);

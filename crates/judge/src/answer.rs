@@ -9,6 +9,7 @@ use crate::decision::{Policy, RESOLUTION};
 use crate::judgement::{Figure, Standing};
 use crate::numbers::median;
 use crate::rank::Fit;
+use crate::sessions::{Between, Sessions};
 use crate::stopping_rule::{self, Known};
 use crate::table::{Table, TableError};
 use crate::verdict::{
@@ -106,7 +107,8 @@ fn order(fit: &Fit, group: &Group, whole: &[usize], (candidates, able): (&[usize
 fn unbounded(contender: usize, ratio: Option<f64>) -> Shortfall {
     let far = f64::INFINITY;
     let ratio = ratio.unwrap_or(far);
-    Shortfall { contender, operation: 0, ratio, at_most: far, at_least: 1.0, at_least_proven: 1.0 }
+    let (at_most, at_most_later) = (far, far);
+    Shortfall { contender, operation: 0, ratio, at_most, at_most_later, at_least: 1.0, at_least_proven: 1.0 }
 }
 
 fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> Vec<WorkloadAnswer> {
@@ -241,5 +243,7 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
         () if usual < 10.0 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
         () => Grade::High,
     };
-    Confidence { grade, samples, disturbed, noise }
+    let sessions = Sessions::of(table).count();
+    let between = assessed.fit.scatter.between.as_ref().map(Between::of_ratios);
+    Confidence { grade, samples, disturbed, noise, sessions, between }
 }

@@ -150,8 +150,15 @@ pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -
 
 /// The same with a bound at another level.
 fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, level: f64) -> Option<Shortfall> {
-    let mut worst =
-        Shortfall { contender, operation: 0, ratio: 1.0, at_most: 0.0, at_least: 1.0, at_least_proven: 1.0 };
+    let mut worst = Shortfall {
+        contender,
+        operation: 0,
+        ratio: 1.0,
+        at_most: 0.0,
+        at_most_later: 0.0,
+        at_least: 1.0,
+        at_least_proven: 1.0,
+    };
     for &at in rows {
         let row = &fit.rows[at];
         // One that was measured too rarely bounds no other, and has no bound.
@@ -166,15 +173,17 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
             return None;
         };
         let least = others.iter().filter_map(|&other| effect(other)).fold(own, f64::min);
-        let mut at_most = 1.0_f64;
+        let (mut at_most, mut later) = (1.0_f64, 1.0_f64);
         for other in others {
             let versus = fit.versus(at, other, contender);
             at_most = at_most.max(fit.bound(at, other, contender, level).unwrap_or(f64::INFINITY));
+            later = later.max(fit.bound_later(at, other, contender, level).unwrap_or(f64::INFINITY));
             worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
             let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
             worst.at_least_proven = worst.at_least_proven.max(proven);
         }
         worst.ratio = worst.ratio.max((own - least).exp());
+        worst.at_most_later = worst.at_most_later.max(later);
         if at_most > worst.at_most {
             (worst.at_most, worst.operation) = (at_most, row.operation);
         }

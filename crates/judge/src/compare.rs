@@ -255,7 +255,7 @@ fn doubts_of(operation: &Operation, a: (&Contender, &Cell), b: (&Contender, &Cel
         contenders: vec![named("first", a.0), named("second", b.0)],
         operations: vec![operation.clone()],
         cells: cells.map(|(contender, cell)| Cell { operation: 0, contender, ..cell.clone() }).collect(),
-        margin: None,
+        ..Table::default()
     })
 }
 

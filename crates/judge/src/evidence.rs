@@ -6,6 +6,7 @@ use crate::judgement::{Estimand, Interval};
 use crate::numbers::{mean, t_critical, t_p, variance};
 use crate::row::{Member, Row, paired};
 use crate::scatter::{Prior, Scatter};
+use crate::sessions::{ANOTHER_TIME, Parts};
 
 /// How far apart the modes of a bimodal contender may be for [`Evidence::may_be_modes`].
 const MODES: f64 = 1.25;
@@ -30,13 +31,42 @@ pub struct Evidence {
 impl Evidence {
     /// Compares two members of a row: by block where they share blocks enough for the prior, else as two groups of trials.
     pub fn of(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
-        let differences = paired(first, second);
+        let by_block = paired(first, second);
+        let differences: Vec<f64> = by_block.iter().map(|difference| difference.1).collect();
         let count = differences.len();
         if count < prior.least_samples() {
-            return Self::unpaired(&first.trials, &second.trials);
+            return Self::apart(first, second, prior);
         }
-        let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
-        Some(Self { prior_df: prior.df, ..Self::new(mean(&differences), (spread / count as f64).sqrt(), df, count) })
+        let error = prior.across.and_then(|across| {
+            let parts = Parts::of(&by_block, across.sessions);
+            Some(across.error(prior.within(&parts)?, &parts))
+        });
+        let (squared, df) = match error {
+            Some(error) => error,
+            // Where each session has one round and no other contender shows how far samples scatter, its rounds are the sessions.
+            None => {
+                let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
+                (spread / count as f64, df)
+            }
+        };
+        Some(Self { prior_df: prior.df, ..Self::new(mean(&differences), squared.sqrt(), df, count) })
+    }
+
+    /// Compares two members that share too few blocks.
+    fn apart(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
+        let found = Self::unpaired(&first.trials, &second.trials)?;
+        let Some(across) = prior.across else { return Some(found) };
+        let [first, second] = [first, second].map(|member| Parts::of(&member.blocks, across.sessions));
+        let (squared, df) = across.apart((found.error.powi(2), found.df), &first, &second);
+        Some(Self::new(found.log, squared.sqrt(), df, found.samples))
+    }
+
+    /// The same for another time than that of the only session: with the component between times that is assumed ([`ANOTHER_TIME`]).
+    pub fn at_another_time(self) -> Self {
+        let (within, squared) = (self.error.powi(2), self.error.powi(2) + ANOTHER_TIME.powi(2));
+        // The component is assumed, not estimated: it has as many degrees of freedom as one likes.
+        let df = (self.df * (squared / within).powi(2)).min(1e6);
+        Self { prior_df: self.prior_df, ..Self::new(self.log, squared.sqrt(), df, self.samples) }
     }
 
     /// Compares two groups of trials by Welch's t.
@@ -119,6 +149,13 @@ impl Meeting {
     /// The largest p-value of what must be shown.
     pub fn p(&self) -> f64 {
         self.decisive().map(|found| found.p).fold(0.0, f64::max)
+    }
+
+    /// The same for another time than that of the only session.
+    pub fn at_another_time(self) -> Self {
+        let all = |found: Vec<Evidence>| found.into_iter().map(Evidence::at_another_time).collect();
+        let Meeting { picked, of_second, of_first } = self;
+        Meeting { picked: picked.at_another_time(), of_second: all(of_second), of_first: all(of_first) }
     }
 
     /// Interval of the ratio between the best of what the one and the other were picked from: the picked one bounds its own side.

@@ -9,6 +9,7 @@ mod able;
 mod answer;
 mod assess;
 mod budget;
+mod change;
 mod choice;
 mod claims;
 mod compare;
@@ -28,6 +29,7 @@ mod rank;
 mod row;
 mod scatter;
 mod series;
+mod sessions;
 mod steady;
 mod stopping_rule;
 mod table;
@@ -47,6 +49,7 @@ pub use table::{
 pub use answer::answer;
 pub use assess::judge;
 pub use budget::{duration, plan_budget};
+pub use change::{MachineChange, machine_changes};
 pub use claims::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, judge_claims};
 pub use compare::{Change, Compared, Comparison, FailOn, FailOnError, Side, compare, compare_contenders};
 pub use looks::Looks;
@@ -57,6 +60,7 @@ pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes
 pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use rank::RULES;
+pub use sessions::ANOTHER_TIME;
 pub use steady::steady_state;
 pub use stopping_rule::decide;
 pub use verdict::{

@@ -10,6 +10,7 @@ use crate::numbers::sorted;
 use crate::row::{self, Member, Row};
 use crate::scatter::Scatter;
 use crate::series::Series;
+use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// Which rules verdicts rest on. It rises whenever the same samples may lead to another verdict.
@@ -60,16 +61,18 @@ pub struct Versus {
 impl Fit {
     /// Fits a table.
     pub fn of(table: &Table, series: &[Series]) -> Self {
-        Self::of_rows(table, row::rows(table, series))
+        let sessions = Sessions::of(table);
+        Self::of_rows(table, row::rows(table, series, &sessions), &sessions)
     }
 
     /// Fits the ages of each contender, against each other.
     pub fn of_ages(table: &Table, series: &[Series]) -> Self {
-        Self::of_rows(table, row::rows_of_ages(table, series))
+        let sessions = Sessions::of(table);
+        Self::of_rows(table, row::rows_of_ages(table, series, &sessions), &sessions)
     }
 
-    fn of_rows(table: &Table, rows: Vec<Row>) -> Self {
-        let scatter = Scatter::of(table, &rows);
+    fn of_rows(table: &Table, rows: Vec<Row>, sessions: &Sessions) -> Self {
+        let scatter = Scatter::of(table, &rows, sessions);
         let looks = Looks::of(table);
         let contests: Vec<Contest> =
             rows.iter().enumerate().map(|(at, row)| Contest::new(at, row, &scatter, looks)).collect();
@@ -176,6 +179,13 @@ impl Fit {
     /// no interval.
     pub fn bound(&self, row: usize, first: usize, second: usize, level: f64) -> Option<f64> {
         Some(self.meeting(row, first, second)?.interval(level).high)
+    }
+
+    /// The same at another time than that of the only session. Several sessions bound that by themselves.
+    pub fn bound_later(&self, row: usize, first: usize, second: usize, level: f64) -> Option<f64> {
+        let met = self.meeting(row, first, second)?;
+        let met = if self.scatter.between.is_some() { met } else { met.at_another_time() };
+        Some(met.interval(level).high)
     }
 
     /// A level for all looks together.

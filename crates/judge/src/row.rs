@@ -2,8 +2,9 @@
 //! In: the series of the contenders of one operation, backend and age. Out: [`Row`]s, for the ranking and for [`crate::scatter`].
 //! All on logarithms, lower is better, so that a difference is a ratio.
 
-use crate::numbers::{mean, variance};
+use crate::numbers::mean;
 use crate::series::Series;
+use crate::sessions::{Parts, Sessions};
 use crate::table::{Backend, Direction, Table};
 use crate::work;
 
@@ -35,7 +36,7 @@ pub struct Member {
     pub trials: Vec<f64>,
     /// Mean cost after the blocks' own effects are taken out.
     pub effect: f64,
-    /// Block, and what is left of its cost after both effects are taken out.
+    /// Block, and what is left of its cost after both effects are taken out, and where there are several sessions its mean in each of them too.
     pub left: Vec<(u32, f64)>,
     /// The second half of an A/A pair: it says how far samples scatter, and is not ranked.
     pub twin: bool,
@@ -44,7 +45,7 @@ pub struct Member {
 }
 
 /// The rows of a table: one for each operation, backend and age that has samples and whose contenders did the same work.
-pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
+pub fn rows(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
     order.sort_by_key(|&cell| (table.cells[cell].operation, table.cells[cell].contender));
@@ -73,12 +74,12 @@ pub fn rows(table: &Table, series: &[Series]) -> Vec<Row> {
     }
     rows.retain(|row| row.ranked().next().is_some());
     leave_out_unequal_work(table, &mut rows);
-    rows.iter_mut().for_each(Row::fit);
+    rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
 
 /// Rows of the ages of one contender each: one for each operation with a figure of its own and contender of several ages.
-pub fn rows_of_ages(table: &Table, series: &[Series]) -> Vec<Row> {
+pub fn rows_of_ages(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
     let mut rows: Vec<(&str, Row)> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
     order.sort_by_key(|&cell| (table.cells[cell].operation, table.cells[cell].contender));
@@ -103,7 +104,7 @@ pub fn rows_of_ages(table: &Table, series: &[Series]) -> Vec<Row> {
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).filter(|row| row.members.len() > 1).collect();
     leave_out_unequal_work(table, &mut rows);
-    rows.iter_mut().for_each(Row::fit);
+    rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
 
@@ -142,7 +143,7 @@ impl Row {
     }
 
     /// Fits contender + block effects by least squares (alternating means) and keeps what is left as scatter.
-    pub fn fit(&mut self) {
+    pub fn fit(&mut self, sessions: &Sessions) {
         let mut blocks: Vec<u32> = self.members.iter().flat_map(|m| m.blocks.iter().map(|b| b.0)).collect();
         blocks.sort_unstable();
         blocks.dedup();
@@ -164,7 +165,7 @@ impl Row {
             let shift = mean(&by_block);
             by_block.iter_mut().for_each(|effect| *effect -= shift);
         }
-        self.keep_scatter(&cells, &by_block);
+        self.keep_scatter(&cells, &by_block, sessions);
     }
 
     fn fit_members(&mut self, cells: &[Vec<(usize, f64)>], by_block: &[f64]) {
@@ -190,27 +191,28 @@ impl Row {
     ///
     /// What is left of one holds a part of all others' noise, by way of the blocks' effects: with k members the mean square of it is
     /// (1 - 2/k) of its own variance and 1/k^2 of the sum of all. That is solved for, as Grubbs (1948) does for instruments.
-    fn keep_scatter(&mut self, cells: &[Vec<(usize, f64)>], by_block: &[f64]) {
+    fn keep_scatter(&mut self, cells: &[Vec<(usize, f64)>], by_block: &[f64], sessions: &Sessions) {
         for (member, cell) in self.members.iter_mut().zip(cells) {
             let effect = member.effect;
             let known = member.blocks.iter().zip(cell);
             member.left = known.map(|((block, _), &(at, cost))| (*block, cost - effect - by_block[at])).collect();
+            if sessions.are_several() {
+                centre(&mut member.left, sessions);
+            }
         }
         let count = self.members.len() as f64;
         if self.members.len() <= 2 {
             let found = match self.members.as_slice() {
-                [first, second] => half_of_difference(first, second),
+                [first, second] => half_of_difference(first, second, sessions),
                 _ => None,
             };
             self.spreads = vec![found; self.members.len()];
             return;
         }
         let squares = |member: &Member| member.left.iter().map(|left| left.1.powi(2)).sum::<f64>();
-        let means: Vec<Option<f64>> = self
-            .members
-            .iter()
-            .map(|member| (member.left.len() > 1).then(|| squares(member) / (member.left.len() as f64 - 1.0)))
-            .collect();
+        let free = |member: &Member| Parts::of(&member.left, sessions).within_df();
+        let means: Vec<Option<f64>> =
+            self.members.iter().map(|member| (free(member) > 0.0).then(|| squares(member) / free(member))).collect();
         let all: Vec<f64> = means.iter().flatten().copied().collect();
         let sum = mean(&all) * count / (1.0 - 1.0 / count);
         let own = |square: f64| {
@@ -221,16 +223,24 @@ impl Row {
         let share = (count - 1.0) / count;
         let with_df = self.members.iter().zip(means);
         self.spreads = with_df
-            .map(|(member, square)| Some((own(square?), (member.left.len() as f64 - 1.0) * share)))
+            .map(|(member, square)| Some((own(square?), free(member) * share)))
             .map(|spread| spread.filter(|(variance, df)| *variance > 0.0 && *df >= 0.5))
             .collect();
     }
 }
 
-fn half_of_difference(first: &Member, second: &Member) -> Option<(f64, f64)> {
-    let differences = paired(first, second);
-    let variance = variance(&differences)?;
-    (variance > 0.0).then(|| (variance / 2.0, differences.len() as f64 - 1.0))
+fn half_of_difference(first: &Member, second: &Member, sessions: &Sessions) -> Option<(f64, f64)> {
+    let parts = Parts::of(&paired(first, second), sessions);
+    let df = parts.within_df();
+    (df > 0.0 && parts.within > 0.0).then(|| (parts.within / df / 2.0, df))
+}
+
+/// Takes the mean of each session out.
+fn centre(left: &mut [(u32, f64)], sessions: &Sessions) {
+    for part in left.chunk_by_mut(|a, b| sessions.at(a.0) == sessions.at(b.0)) {
+        let mean = part.iter().map(|left| left.1).sum::<f64>() / part.len() as f64;
+        part.iter_mut().for_each(|left| left.1 -= mean);
+    }
 }
 
 fn places(member: &Member, blocks: &[u32]) -> Vec<(usize, f64)> {
@@ -245,8 +255,8 @@ fn places(member: &Member, blocks: &[u32]) -> Vec<(usize, f64)> {
     found
 }
 
-/// Differences of cost (second less first) over the blocks that both have.
-pub fn paired(first: &Member, second: &Member) -> Vec<f64> {
+/// Differences of cost (second less first) over the blocks that both have, each with its block.
+pub fn paired(first: &Member, second: &Member) -> Vec<(u32, f64)> {
     let mut differences = Vec::with_capacity(first.blocks.len().min(second.blocks.len()));
     let mut at = 0;
     for &(block, cost) in &second.blocks {
@@ -254,7 +264,7 @@ pub fn paired(first: &Member, second: &Member) -> Vec<f64> {
             at += 1;
         }
         if at < first.blocks.len() && first.blocks[at].0 == block {
-            differences.push(cost - first.blocks[at].1);
+            differences.push((block, cost - first.blocks[at].1));
         }
     }
     differences

@@ -8,7 +8,8 @@
 
 use crate::figure::MIN_SAMPLES;
 use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
-use crate::row::{Member, Row};
+use crate::row::Row;
+use crate::sessions::{Across, Between, Parts, Sessions};
 use crate::table::Table;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use statrs::function::gamma::digamma;
@@ -35,9 +36,13 @@ pub struct Scatter {
     shares: Vec<f64>,
     /// How much a sample resembles the contender's one before, beyond what the machine does to all: 0 to 0.8; 0 where that is not shown.
     pub resemblance: f64,
-    /// Whether all steps of a contender in one round are fast or slow together, beyond what the machine does to all. Where that is so, few rounds
-    /// can't show whether it also lasts from round to round.
+    /// Whether all steps of a contender in one round are fast or slow together, beyond what the machine does to all. Where that is so, rounds of one
+    /// session can't show whether it also lasts from round to round; never set where there are several sessions.
     pub common: bool,
+    /// How far ratios differ between sessions; `None` where there is one.
+    pub between: Option<Between>,
+    /// Which contender each is an entry or an alternative of.
+    itself: Vec<usize>,
 }
 
 /// What is known of a row's noise.
@@ -45,23 +50,34 @@ pub struct Scatter {
 struct Known {
     variance: f64,
     df: f64,
+    secondary: bool,
 }
 
 /// The prior of one comparison: the variance of a difference of two samples, and what it is worth in degrees of freedom.
 #[derive(Debug, Clone, Copy)]
-pub struct Prior {
+pub struct Prior<'a> {
     /// Variance.
     pub variance: f64,
     /// Degrees of freedom; 0 for none.
     pub df: f64,
     /// Variances are this many times what they seem, where samples resemble the ones before them.
     pub inflation: f64,
+    /// The component between sessions; `None` where there is one session, and between two entries of one contender.
+    pub across: Option<Across<'a>>,
 }
 
-impl Prior {
+impl Prior<'_> {
     /// Fewest samples for an interval: two where the other contenders of the row show how far samples scatter, else three.
     pub fn least_samples(&self) -> usize {
         if self.df >= 1.0 { MIN_SAMPLES - 1 } else { MIN_SAMPLES }
+    }
+
+    /// The variance of a difference within its sessions and its degrees of freedom; `None` where neither these nor this say anything of it.
+    pub fn within(&self, parts: &Parts) -> Option<(f64, f64)> {
+        match parts.within_df() {
+            df if df > 0.0 => Some(self.moderate(parts.within / df, df)),
+            _ => (self.df >= 1.0).then_some((self.variance * self.inflation, self.df)),
+        }
     }
 
     /// The variance of a difference and its degrees of freedom, from its own estimate and this.
@@ -75,7 +91,7 @@ impl Prior {
 
 impl Scatter {
     /// Learns from all rows of a table.
-    pub fn of(table: &Table, rows: &[Row]) -> Self {
+    pub fn of(table: &Table, rows: &[Row], sessions: &Sessions) -> Self {
         let itself = |contender: usize| table.stands_for(contender);
         let cells: Vec<Cell> = rows
             .iter()
@@ -96,26 +112,33 @@ impl Scatter {
         let wide = rows.iter().filter(|row| row.members.len() > 2).count() as f64;
         let most = MOST.0 * wide / (wide + MOST.1);
         let known = rows.iter().enumerate().map(|(at, row)| match row.members.len() {
-            0 | 1 => Known { variance: 0.0, df: 0.0 },
+            0 | 1 => (0.0, 0.0),
             2 => pairs.known(row),
             members => {
                 let all: f64 = row.spreads.iter().flatten().map(|spread| spread.1).sum();
                 let own = all / (members - 1) as f64;
                 let variance = variances[at];
-                Known { variance, df: if variance > 0.0 { wide_df.min(all - own).clamp(0.0, most) } else { 0.0 } }
+                (variance, if variance > 0.0 { wide_df.min(all - own).clamp(0.0, most) } else { 0.0 })
             }
         });
+        let of_row = |((variance, df), row): ((f64, f64), &Row)| Known { variance, df, secondary: row.secondary };
+        let known = known.zip(rows).map(of_row).collect();
         // A sum goes with its steps by itself.
-        let left = left_by_contender(rows.iter().filter(|row| !table.operations[row.operation].summary));
-        Scatter { rows: known.collect(), shares, resemblance: resemblance(&left), common: is_common(&left) }
+        let left = left_by_contender(rows.iter().filter(|row| !table.operations[row.operation].summary), sessions);
+        let between = Between::of(table, rows, sessions);
+        let common = between.is_none() && is_common(&left);
+        let itself = (0..table.contenders.len()).map(itself).collect();
+        Scatter { rows: known, shares, resemblance: resemblance(&left), common, between, itself }
     }
 
     /// The prior of a comparison in a row.
-    pub fn prior(&self, row: usize, first: usize, second: usize) -> Prior {
+    pub fn prior(&self, row: usize, first: usize, second: usize) -> Prior<'_> {
         let known = self.rows[row];
         let share = |contender: usize| self.shares.get(contender).copied().unwrap_or(1.0);
         let inflation = (1.0 + self.resemblance) / (1.0 - self.resemblance);
-        Prior { variance: known.variance * (share(first) + share(second)), df: known.df, inflation }
+        let same = first != second && self.itself[first] == self.itself[second];
+        let across = self.between.as_ref().filter(|_| !same).map(|between| between.across(known.secondary));
+        Prior { variance: known.variance * (share(first) + share(second)), df: known.df, inflation, across }
     }
 }
 
@@ -197,7 +220,8 @@ fn wide_df(cells: &[Cell], variances: &[f64], shares: &[f64]) -> f64 {
     excess_df(squares, freedom, chance)
 }
 
-fn excess_df(squares: f64, freedom: f64, chance: f64) -> f64 {
+/// Degrees of freedom of a prior, from how much logarithms of variances differ: their squares around the mean, degrees of freedom, and what chance makes.
+pub fn excess_df(squares: f64, freedom: f64, chance: f64) -> f64 {
     let excess = (squares + BELIEF.1 * (chance + BELIEF.0)) / (freedom + BELIEF.1) - chance;
     if excess <= 0.002 { 1000.0 } else { 2.0 * inverse_trigamma(excess) }
 }
@@ -228,14 +252,14 @@ impl Pairs {
         Pairs { kept, df, far }
     }
 
-    fn known(&self, row: &Row) -> Known {
-        let Some((variance, own)) = row.spreads[0] else { return Known { variance: 0.0, df: 0.0 } };
+    fn known(&self, row: &Row) -> (f64, f64) {
+        let Some((variance, own)) = row.spreads[0] else { return (0.0, 0.0) };
         let all: f64 = self.kept.iter().map(|spread| spread.1).sum();
         if unbiased_log(variance, own) > self.far || all <= own {
-            return Known { variance: 0.0, df: 0.0 };
+            return (0.0, 0.0);
         }
         let variance = self.kept.iter().map(|(variance, df)| variance * df).sum::<f64>() / all;
-        Known { variance, df: self.df.min(all - own).clamp(0.0, MOST.0) }
+        (variance, self.df.min(all - own).clamp(0.0, MOST.0))
     }
 }
 
@@ -254,20 +278,23 @@ impl Left {
     }
 }
 
-/// What is left of each contender, block by block, rising.
-fn left_by_contender<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Vec<Left>> {
-    let mut by_contender: Vec<(usize, Vec<Left>)> = Vec::new();
+/// What is left of each contender in each session, block by block, rising.
+fn left_by_contender<'a>(rows: impl Iterator<Item = &'a Row>, sessions: &Sessions) -> Vec<Vec<Left>> {
+    let mut by_contender: Vec<((usize, usize), Vec<Left>)> = Vec::new();
     for row in rows.filter(|row| row.members.len() > 1 && !row.secondary) {
         for member in &row.members {
             let scale = mean(&member.left.iter().map(|left| left.1.powi(2)).collect::<Vec<f64>>()).sqrt();
             if scale <= 0.0 {
                 continue;
             }
-            let at = by_contender.iter().position(|known| known.0 == member.contender).unwrap_or_else(|| {
-                by_contender.push((member.contender, Vec::new()));
-                by_contender.len() - 1
-            });
-            add(&mut by_contender[at].1, member, scale);
+            for part in member.left.chunk_by(|a, b| sessions.at(a.0) == sessions.at(b.0)) {
+                let own = (member.contender, sessions.at(part[0].0));
+                let at = by_contender.iter().position(|known| known.0 == own).unwrap_or_else(|| {
+                    by_contender.push((own, Vec::new()));
+                    by_contender.len() - 1
+                });
+                add(&mut by_contender[at].1, part, scale);
+            }
         }
     }
     for (_, series) in &mut by_contender {
@@ -276,8 +303,8 @@ fn left_by_contender<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<Vec<Left>> 
     by_contender.into_iter().map(|(_, series)| series).collect()
 }
 
-fn add(series: &mut Vec<Left>, member: &Member, scale: f64) {
-    for &(block, left) in &member.left {
+fn add(series: &mut Vec<Left>, all: &[(u32, f64)], scale: f64) {
+    for &(block, left) in all {
         let left = left / scale;
         match series.iter_mut().find(|known| known.block == block) {
             Some(known) => {

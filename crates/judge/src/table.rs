@@ -29,6 +29,9 @@ pub struct Table {
     pub cells: Vec<Cell>,
     /// Differences up to this share are none that matter: 0.03 for 3 %; `None`: [`MARGIN`].
     pub margin: Option<f64>,
+    /// First block of each session, a stretch of a run in one state of the machine, rising. The first session may be left out; empty: one session.
+    #[serde(default)]
+    pub sessions: Vec<u32>,
 }
 
 /// One thing that is compared.

@@ -109,6 +109,9 @@ pub struct Shortfall {
     pub ratio: f64,
     /// At most so many times slower, with 95 %; infinite where samples allow no bound.
     pub at_most: f64,
+    /// At most so many times slower at another time, with 95 %: where the table has one session, with the component between times that is assumed
+    /// ([`crate::ANOTHER_TIME`]); with several the same as `at_most`, which covers it.
+    pub at_most_later: f64,
     /// At least so many times slower somewhere: likely.
     pub at_least: f64,
     /// At least so many times slower somewhere: beyond doubt.
@@ -180,6 +183,10 @@ pub struct Confidence {
     pub disturbed: (usize, usize),
     /// Median over the figures of the relative standard deviation, a share.
     pub noise: Option<f64>,
+    /// Sessions that have samples, at least 1.
+    pub sessions: usize,
+    /// Standard deviation between sessions of the logarithm of a ratio, a share; `None` with one session.
+    pub between: Option<f64>,
 }
 
 /// Confidence in one word.

@@ -7,7 +7,7 @@ use records::Backend;
 use report::Material;
 use report::terminal::{Style, answer};
 use report::view::{CellView, RowView, Standing, View, WorkloadLine, WorkloadView};
-use support::kinds::{in_guests, on_machines, on_modelled, with_clients};
+use support::kinds::{at_times, in_guests, on_machines, on_modelled, with_clients};
 use support::{Bench, Size, on_axes, viewed, works};
 
 /// Phrases that no answer has: ends of intervals as headlines, statements that a later sample may refute, nothing to say.
@@ -356,6 +356,59 @@ fn several_machines_are_answered() {
             assert!(low - 1e-9 <= line.pooled.ratio && line.pooled.ratio <= high + 1e-9, "{}", line.title);
         }
     }
+}
+
+#[test]
+fn an_answer_measured_in_one_go_has_its_bound_at_another_time() {
+    let (_, view) = agrees(&at_times(10, None, None));
+    let found = &view.answer;
+    let (at_most, later) = (found.at_most.expect("a bound"), found.at_most_later.expect("a bound at another time"));
+    assert!(later > at_most, "{at_most} {later}");
+    assert!(later < at_most * 1.1, "the assumed difference is small: {at_most} {later}");
+    let sentence = "Measured in one go (60 s); at another time at most ";
+    assert_eq!(found.confidence.matches("Measured in").count(), 1, "{}", found.confidence);
+    let stated = times_after(&found.confidence, sentence).expect("the bound");
+    assert!(rounds_to(later, stated), "{later}: {}", found.confidence);
+    // The command is there once: after what is undecided, or here.
+    let commands = sentences(&view).iter().map(|one| one.matches("bakeoff resume").count()).sum::<usize>();
+    assert_eq!(commands, 1, "{:?}", sentences(&view));
+    assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0]);
+}
+
+#[test]
+fn an_answer_of_several_sessions_has_their_number_and_how_much_they_differ() {
+    let (_, view) = agrees(&at_times(10, Some(6), None));
+    let found = &view.answer;
+    assert!(
+        found.confidence.contains("Measured in 2 sessions, the last 6 h after the first; ratios differ "),
+        "{}",
+        found.confidence
+    );
+    assert!(!found.confidence.contains("another time"), "{}", found.confidence);
+    assert_eq!(found.at_most, found.at_most_later);
+    assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0, 6]);
+    assert_eq!(found.sessions[1].after_seconds, Some(6.0 * 3600.0));
+    let (_, once) = viewed(&at_times(10, None, None));
+    let width = |view: &View| {
+        let cells = view.workloads.iter().flat_map(|work| &work.rows).flat_map(|row| &row.cells);
+        cells.filter_map(|cell| cell.ratio_interval).map(|(low, high)| (high / low).ln()).sum::<f64>()
+    };
+    assert!(width(&view) > width(&once), "two sessions bound less than as many rounds of one");
+}
+
+#[test]
+fn a_change_of_the_machine_is_named_once() {
+    let (_, view) = agrees(&at_times(12, None, Some(6)));
+    let found = &view.answer;
+    let sentence = found.confidence.split("The machine changed at ").nth(1).expect("a change");
+    assert!(sentence.starts_with("round 7: ") && sentence.contains(" (all contenders) fell from "), "{sentence}");
+    assert!(found.confidence.contains("Measured in one go (60 s), in 2 states of the machine"), "{}", found.confidence);
+    assert_eq!(found.confidence.matches("The machine changed").count(), 1, "{}", found.confidence);
+    assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0, 6]);
+    assert_eq!((found.sessions[1].after_seconds, found.sessions[1].change.is_some()), (None, true));
+    // Of a machine that did not change there is no such sentence.
+    let (_, steady) = viewed(&at_times(12, None, None));
+    assert!(!steady.answer.confidence.contains("changed"), "{}", steady.answer.confidence);
 }
 
 #[test]

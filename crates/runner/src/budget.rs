@@ -173,7 +173,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![Operation { id, unit: "s".into(), ..Operation::default() }],
             cells: vec![cell(0, [1.0, 2.0, 1.4]), cell(1, [1.9, 1.2, 2.1])],
-            margin: None,
+            ..Table::default()
         }
     }
 

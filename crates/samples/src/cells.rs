@@ -2,6 +2,7 @@
 //! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
 //! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
 
+use crate::sessions::sessions;
 use crate::{figures, starts, undone, work};
 use judge::{
     Age, Backend, Cell, Contender, Direction, Durability, Facts, Operation, OperationId, Sample, Table, median,
@@ -35,6 +36,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
         operations: Vec::new(),
         cells: Vec::new(),
         margin: None,
+        sessions: sessions(run, contenders, trials).firsts,
     };
     compare_ages(&mut table.contenders, contenders);
     for work in &run.new.works {

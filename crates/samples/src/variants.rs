@@ -110,7 +110,7 @@ fn label(works: &[WorkRecord], work: &WorkRecord, facts: &PhaseFacts) -> String 
 
 /// The table with one contender's ways as contenders.
 fn turned(table: &Table, ways: &[(OperationId, Ways)], contender: usize) -> Variants {
-    let turned = Table { margin: table.margin, ..Table::default() };
+    let turned = Table { margin: table.margin, sessions: table.sessions.clone(), ..Table::default() };
     let mut variants = Variants { contender, table: turned, ordered: false, workloads: Vec::new() };
     for (id, ways) in ways {
         let measured = |row: usize| table.cell(row, contender).filter(|cell| !cell.samples.is_empty());

@@ -134,7 +134,7 @@ mod tests {
             contenders: vec![contender("ext4"), contender("xfs")],
             operations: vec![judge::Operation { id, unit: "s".into(), ..judge::Operation::default() }],
             cells: vec![cell(0, 1.0), cell(1, 2.0)],
-            margin: None,
+            ..Table::default()
         }
     }
 

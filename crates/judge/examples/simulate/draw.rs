@@ -124,6 +124,10 @@ pub struct Scenario {
     pub noisy: Vec<f64>,
     /// Autocorrelation of a state that each contender keeps from block to block, of the noise's own size.
     pub kept_state: f64,
+    /// Blocks of a session, and the standard deviation of each contender's own effect in each of its rows; `None`: one session.
+    pub sessions: Option<(u32, f64)>,
+    /// Whether the table says where sessions begin.
+    pub known_sessions: bool,
     /// Chance that a trial fails, of the last contender.
     pub failing: f64,
     /// The first contender is entered twice.
@@ -140,7 +144,15 @@ impl Scenario {
     pub fn of(noise: Noise, size: f64, costs: Vec<Vec<f64>>) -> Self {
         let (contenders, operations) = (costs[0].len(), costs.len());
         let (scatter, noisy) = (vec![1.0; contenders], vec![1.0; operations]);
-        Scenario { noise, size, costs, scatter, noisy, kept_state: 0.0, failing: 0.0, twin: false }
+        let (kept_state, failing, twin) = (0.0, 0.0, false);
+        let (sessions, known_sessions) = (None, true);
+        Scenario { noise, size, costs, scatter, noisy, kept_state, sessions, known_sessions, failing, twin }
+    }
+
+    /// Equal contenders in sessions of five blocks, each contender with an effect of its own in each session and operation.
+    pub fn in_sessions(contenders: usize, operations: usize, effect: f64) -> Self {
+        let equal = Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
+        Scenario { sessions: Some((5, effect)), ..equal }
     }
 
     /// One contender that is better than all others, which are equal, by a gap (1.1: they take 1.1 times as long).
@@ -197,6 +209,8 @@ pub struct World {
     pub table: Table,
     before: Vec<f64>,
     states: Vec<f64>,
+    /// Effects of this session, operation by operation.
+    effects: Vec<Vec<f64>>,
     block: u32,
     /// Trials so far.
     pub trials: u32,
@@ -229,11 +243,27 @@ impl World {
         let mut rng = SmallRng::seed_from_u64(seed);
         let before = (0..scenario.costs.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
         let states = (0..table.contenders.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
-        World { scenario: scenario.clone(), table, before, states, block: 0, trials: 0, rng }
+        World { scenario: scenario.clone(), table, before, states, effects: Vec::new(), block: 0, trials: 0, rng }
+    }
+
+    fn begin_session(&mut self) {
+        let Some((blocks, size)) = self.scenario.sessions else { return };
+        if !self.block.is_multiple_of(blocks) {
+            return;
+        }
+        if self.scenario.known_sessions {
+            self.table.sessions.push(self.block);
+        }
+        let contenders = self.scenario.costs[0].len();
+        let rng = &mut self.rng;
+        let mut effect = || size * Distribution::<f64>::sample(&StandardNormal, rng);
+        let operations = 0..self.scenario.costs.len();
+        self.effects = operations.map(|_| (0..contenders).map(|_| effect()).collect()).collect();
     }
 
     /// Runs one block of these contenders, shuffled.
     pub fn run_block(&mut self, needed: &[Needed]) {
+        self.begin_session();
         let mut order: Vec<usize> = needed.iter().map(|trial| trial.contender).collect();
         order.shuffle(&mut self.rng);
         for contender in order {
@@ -278,7 +308,8 @@ impl World {
             let size = self.scenario.size * self.scenario.scatter[truth] * self.scenario.noisy[operation];
             let before = &mut self.before[operation];
             let noise = self.scenario.noise.log(size, self.block, before, &mut self.rng) + kept;
-            let value = 10.0 * (self.scenario.costs[operation][truth] + noise).exp();
+            let of_session = self.effects.get(operation).map_or(0.0, |effects| effects[truth]);
+            let value = 10.0 * (self.scenario.costs[operation][truth] + of_session + noise).exp();
             let trial = i64::from(self.trials);
             let sample = Sample { trial, block: self.block, value, ..Sample::default() };
             self.table.cells[operation * entered + contender].samples.push(sample);

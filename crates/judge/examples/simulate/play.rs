@@ -63,6 +63,8 @@ pub struct Tally {
     pub cells: [Covered; 2],
     /// Intervals of ratios: of fewer than ten samples, of ten or more.
     pub ratios: [Covered; 2],
+    /// Widths of intervals of ratios on logarithms, summed.
+    pub widths: f64,
     /// Ordered runs: tables in which mean ± standard deviation of two contenders do not overlap.
     pub bars_apart: u64,
     /// Ordered runs: tables in which the 95 % intervals of two means do not overlap.
@@ -90,6 +92,7 @@ impl Tally {
         self.wrong_choices += other.wrong_choices;
         self.certain_choices += other.certain_choices;
         self.forecasts.extend(other.forecasts);
+        self.widths += other.widths;
         self.bars_apart += other.bars_apart;
         self.intervals_apart += other.intervals_apart;
         self.custom = self.custom.and(other.custom);
@@ -98,6 +101,11 @@ impl Tally {
             self.ratios[many] = self.ratios[many].and(other.ratios[many]);
         }
         self.trials.extend(other.trials);
+    }
+
+    /// Mean width of an interval of a ratio, on logarithms.
+    pub fn width(&self) -> f64 {
+        self.widths / self.ratios[0].and(self.ratios[1]).0.max(1) as f64
     }
 
     /// Median number of trials.
@@ -364,6 +372,7 @@ fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally
             let Some(interval) = other.interval else { continue };
             let truth = world.log_ratio(ranking.operation, other.contender, ranking.best);
             tally.ratios[usize::from(other.samples >= 10)].count(interval.low, truth, interval.high);
+            tally.widths += (interval.high / interval.low).ln();
         }
     }
 }

@@ -55,6 +55,7 @@ pub fn run(effort: Effort) -> Report {
     false_wins(effort, &mut report);
     calibration(effort, &mut report);
     trouble(effort, &mut report);
+    sessions(effort, &mut report);
     answers(effort, &mut report);
     picked(effort, &mut report);
     custom(effort, &mut report);
@@ -215,6 +216,51 @@ fn trouble(effort: Effort, report: &mut Report) {
         report.line(&format!("| {:.0} % | {:.1} | {:.1} |", size * 100.0, shares[0], shares[1]));
         let kept = shares.iter().all(|share| *share <= at_most(found[0].tables, effort.slack.max(2.0)));
         report.promise(kept, format!("false ties at {size}: {shares:.1?}"));
+    }
+    report.line("");
+}
+
+/// Tables of several sessions, in which a contender may be at home in one state of the machine and not in another.
+fn sessions(effort: Effort, report: &mut Report) {
+    report.line("### Sessions of five rounds, 5 % noise, equal contenders: intervals that hold the long-run truth, false words, and widths\n");
+    report.line("The effect is a standard deviation on logarithms, drawn for each contender, session and operation. \"Unknown\": the same tables as one session. The width is that of an interval of a ratio against the same tables as one session without effects.\n");
+    report.line("| contenders x operations | effect | sessions | intervals that hold, % | the same, unknown | tables with a false *worse*, % | the same, unknown | choices with a wrong bound, % | width |");
+    report.line("|---|---|---|---|---|---|---|---|---|");
+    // The short form plays what is hardest: sessions of a usual table that differ much, and not at all.
+    let few = effort.equal < Effort::FULL.equal;
+    let sizes: &[(usize, usize)] = if few { &[(4, 7)] } else { &[(2, 1), (2, 12), (4, 7)] };
+    let effects: &[f64] = if few { &[0.0, 0.1] } else { &[0.0, 0.03, 0.1] };
+    for &(contenders, operations) in sizes {
+        for &effect in effects {
+            for count in [2, 3, 5] {
+                let scenario = Scenario::in_sessions(contenders, operations, effect);
+                let unknown = Scenario { known_sessions: false, ..scenario.clone() };
+                let calm = Scenario { sessions: None, ..scenario.clone() };
+                let tables = effort.equal * 2 / if operations > 1 { 5 } else { 1 };
+                let played = |scenario: &Scenario| play(scenario, Rule::Fixed(5 * count), tables, 31);
+                let [found, unknown, calm] = [&scenario, &unknown, &calm].map(played);
+                let holding = |tally: &Tally| tally.ratios[0].and(tally.ratios[1]).percent();
+                let falsely = |tally: &Tally| share(tally.false_statements, tally.tables);
+                let wrong = share(found.wrong_bounds, found.choices);
+                let width = found.width() / calm.width();
+                report.line(&format!(
+                    "| {contenders} x {operations} | {effect} | {count} | {:.1} | {:.1} | {:.1} | {:.1} | {wrong:.1} | {width:.2} |",
+                    holding(&found),
+                    holding(&unknown),
+                    falsely(&found),
+                    falsely(&unknown)
+                ));
+                let name = format!("{contenders} x {operations}, {count} sessions with effects of {effect}");
+                // Intervals of one row have the best in common.
+                let independent = (tables * operations as u64) as f64;
+                let room = 100.0 * effort.slack * (0.06 * 0.94 / independent).sqrt();
+                report.promise(holding(&found) >= 94.0 - room, format!("{name}: {:.1} % hold", holding(&found)));
+                let most = at_most(tables, effort.slack);
+                report.promise(falsely(&found).max(wrong) <= most, format!("{name}: {:.1} % false", falsely(&found)));
+                let cheap = effect > 0.0 || count < 3 || operations == 1 || width <= 1.3;
+                report.promise(cheap, format!("{name}: {width:.2} times as wide"));
+            }
+        }
     }
     report.line("");
 }

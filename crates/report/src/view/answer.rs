@@ -2,6 +2,7 @@
 //! In: the judge's answer and the view. Out: an [`AnswerView`], which the terminal, the page and the log open with.
 
 use super::axes::FILESYSTEM;
+use super::sessions::{self, SessionView};
 use super::{ContenderView, View, plural};
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
@@ -31,6 +32,10 @@ pub struct AnswerView {
     pub take: Option<String>,
     /// How many times slower than the best it is at most, anywhere.
     pub at_most: Option<f64>,
+    /// The same at another time: where the run was measured in one go, with a difference between times that is assumed; else as `at_most`.
+    pub at_most_later: Option<f64>,
+    /// The run's sessions, stretches in one state of the machine, in order.
+    pub sessions: Vec<SessionView>,
     /// `open` (another may be as good), `likely` or `beyond-doubt`.
     pub certainty: Option<Certainty>,
     /// Those that may be as good a choice.
@@ -64,8 +69,8 @@ pub struct WorkloadLine {
 }
 
 /// The answer of a view.
-pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
-    let said = Said { view, answer };
+pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> AnswerView {
+    let said = Said { view, answer, sessions };
     let doubts = said.doubts();
     let Some(group) = answer.groups.first() else {
         let nothing = if doubts.is_empty() { "No answer: there are no figures." } else { "" };
@@ -94,15 +99,18 @@ pub(super) fn answer(view: &View, answer: &Answer) -> AnswerView {
     let headline = asked.as_ref().map_or_else(|| said.headline(group), |asked| asked.text.clone());
     let workloads = if asked.is_some() { Vec::new() } else { said.workloads(group) };
     let kept = asked.and_then(|asked| asked.take).map(|(place, at_most)| (&view.contenders[place], at_most));
+    let later = take.filter(|_| !group.is_alone()).map(|choice| choice.shortfall.at_most_later);
     let mut found = AnswerView {
         headline: said.behind_doubts(&doubts, &headline),
         doubts,
         take: take.map(|choice| said.name(choice.shortfall.contender)),
         at_most: take.map(|choice| choice.shortfall.at_most),
+        at_most_later: later,
         certainty: take.map(|choice| choice.certainty),
         rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| said.name(rival)).collect(),
         workloads,
         besides,
+        confidence: said.confidence(later),
         ..said.nothing("")
     };
     if let Some((kept, at_most)) = kept {
@@ -215,6 +223,7 @@ struct Verdict {
 struct Said<'a> {
     view: &'a View,
     answer: &'a Answer,
+    sessions: &'a [SessionView],
 }
 
 impl Said<'_> {
@@ -225,15 +234,24 @@ impl Said<'_> {
             doubts: Vec::new(),
             take: None,
             at_most: None,
+            at_most_later: None,
+            sessions: self.sessions.to_vec(),
             certainty: None,
             rivals: Vec::new(),
             workloads: Vec::new(),
             besides: Vec::new(),
             grade: self.answer.confidence.grade,
-            confidence: confidence(&self.answer.confidence, self.view) + &super::story::place(self.view),
+            confidence: self.confidence(None),
             open: self.open(),
             comparisons: (open.comparisons, open.open),
         }
+    }
+
+    /// How reliable the answer is, where the figures come from and when they were measured; with the bound of the one to take at another time.
+    fn confidence(&self, later: Option<f64>) -> String {
+        let (found, is_open) = (&self.answer.confidence, self.answer.open.open > 0);
+        let when = sessions::sentences(self.view, self.sessions, found, later, is_open);
+        confidence(found, self.view) + &super::story::place(self.view) + &when
     }
 
     /// What is in doubt about the work, what leaves no verdict first.

@@ -89,7 +89,8 @@ impl View {
             judgement,
         };
         view.pivots = super::pivot::pivots(&view);
-        view.answer = super::answer::answer(&view, &found);
+        let sessions = samples::sessions(&material.run, &material.contenders, &material.trials);
+        view.answer = super::answer::answer(&view, &found, &super::sessions::views(&sessions));
         let names: Vec<&str> = view.contenders.iter().map(|contender| contender.name.as_str()).collect();
         // Where data compresses, space is part of the answer; elsewhere it comes last.
         let (first, last) = match costs::space(&view.costs, &names) {

@@ -222,7 +222,8 @@ impl Pivot<'_> {
     fn within(&self, places: &[Place]) -> Option<(Table, Vec<(usize, usize)>)> {
         let values = self.axis.values.len();
         let pure = self.values_are_pure();
-        let mut table = Table { margin: self.view.table.margin, ..Table::default() };
+        let mut table =
+            Table { margin: self.view.table.margin, sessions: self.view.table.sessions.clone(), ..Table::default() };
         for (value, name) in self.axis.values.iter().enumerate() {
             let members: Vec<&Contender> = self.at_value(value).collect();
             table.contenders.push(Contender {
@@ -261,7 +262,8 @@ impl Pivot<'_> {
             return None;
         }
         let groups = self.axis.groups.len();
-        let mut table = Table { margin: self.view.table.margin, ..Table::default() };
+        let mut table =
+            Table { margin: self.view.table.margin, sessions: self.view.table.sessions.clone(), ..Table::default() };
         for (number, group) in self.axis.groups.iter().enumerate() {
             let members: Vec<&Contender> = (0..group.members.len())
                 .filter_map(|value| Some(&self.view.table.contenders[self.judged_index(number, value)?]))

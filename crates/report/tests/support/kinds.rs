@@ -78,6 +78,26 @@ pub fn on_machines(contenders: usize, blocks: u32) -> Bench {
     made_with(&entries, works::all().into_iter().take(2).collect(), blocks, (&merged, &|_| {}))
 }
 
+/// Rounds that went on five hours later from one round on, and on a disk of half its speed from another.
+pub fn at_times(blocks: u32, later: Option<u32>, slower: Option<u32>) -> Bench {
+    const HOURS: i64 = 5 * 3_600_000;
+    let entries = contenders_of(&[("ext4", 1.0), ("xfs", 0.9), ("btrfs", 0.62)]);
+    let each = |trial: &mut TrialRecord| {
+        if later.is_some_and(|later| trial.block >= later) {
+            (trial.began_ms, trial.ended_ms) = (trial.began_ms + HOURS, trial.ended_ms + HOURS);
+        }
+        if slower.is_some_and(|slower| trial.block >= slower) {
+            for outcome in trial.phases.iter_mut().map(|phase| &mut phase.outcome) {
+                outcome.returned_ns *= 2;
+                outcome.durable_ns = outcome.durable_ns.map(|elapsed| 2 * elapsed);
+            }
+        }
+    };
+    let works =
+        works::all().into_iter().filter(|work| work.name == "small-files" || work.name == "sequential").collect();
+    made_with(&entries, works, blocks, (&|_| {}, &each))
+}
+
 /// A filesystem, its places on axes, and its speed.
 type Placed<'p> = (&'p str, &'p [(&'p str, &'p str)], f64);
 

@@ -1,0 +1,217 @@
+//! Sessions of a run: stretches of it in one state of the machine.
+//! In: a run's record and its trials. Out: [`Sessions`]: the round at which each begins, and why.
+//! A run that is resumed hours later is measured in another session, and so is what follows a change of the machine's speed.
+
+use crate::cells::counted;
+use crate::figures;
+use judge::{MachineChange, machine_changes};
+use records::program::Figure;
+use records::{DEVICE, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
+use std::collections::BTreeMap;
+
+/// A round that begins at least so many milliseconds after the one before ended is of another session: ten minutes, which no pause within a run lasts.
+const PAUSE_MS: i64 = 600_000;
+/// Fewest bytes that the device must have taken in a pass for a rate of writing.
+const LEAST_WRITTEN: u64 = 16 << 20;
+
+/// The sessions of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sessions {
+    /// First block of each session, rising; the first one is block 0 or that of the first trial. Empty without trials.
+    pub firsts: Vec<u32>,
+    /// First block after each pause of ten minutes or more, with its milliseconds since the first trial began.
+    pub pauses: Vec<(u32, i64)>,
+    /// Changes of the machine.
+    pub changes: Vec<Change>,
+}
+
+/// A rate of the machine that changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// First block of the new state.
+    pub block: u32,
+    /// What was timed, as a gerund: "reading the raw device in sequence".
+    pub doing: String,
+    /// What the rate counts.
+    pub figure: Figure,
+    /// The rate before, in bytes or items a second.
+    pub before: f64,
+    /// The rate after, in the same unit.
+    pub after: f64,
+}
+
+/// Finds the sessions of a run. Shards that were merged ran on several machines or side by side, and results of other programs have no times: these count
+/// as one session.
+pub fn sessions(run: &RunRecord, contenders: &[records::ContenderRecord], trials: &[TrialRecord]) -> Sessions {
+    let Some(first) = trials.iter().map(|trial| trial.block).min() else { return Sessions::default() };
+    if run.new.merged.is_some() {
+        return Sessions { firsts: vec![first], ..Sessions::default() };
+    }
+    let pauses = pauses(trials);
+    let changes = changes(run, contenders, trials);
+    let mut firsts = vec![first];
+    firsts.extend(pauses.iter().map(|pause| pause.0).chain(changes.iter().map(|change| change.block)));
+    firsts.sort_unstable();
+    firsts.dedup();
+    Sessions { firsts, pauses, changes }
+}
+
+/// Blocks that begin after a pause. A round that was interrupted belongs to the session in which most of it was measured. A pause within the very first
+/// round is the making of what is measured, such as aged images.
+fn pauses(trials: &[TrialRecord]) -> Vec<(u32, i64)> {
+    let mut timed: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.began_ms > 0).collect();
+    timed.sort_by_key(|trial| (trial.began_ms, trial.block));
+    let Some(first) = timed.first() else { return Vec::new() };
+    let mut found: Vec<(u32, i64)> = Vec::new();
+    let mut ended = first.ended_ms;
+    for (at, trial) in timed.iter().enumerate().skip(1) {
+        let is_pause = trial.began_ms.saturating_sub(ended) >= PAUSE_MS;
+        ended = ended.max(trial.ended_ms);
+        let block = trial.block;
+        if !is_pause || block == first.block {
+            continue;
+        }
+        let of_block = |all: &[&TrialRecord]| all.iter().filter(|other| other.block == block).count();
+        let begins = match of_block(&timed[..at]) <= of_block(&timed[at..]) {
+            true => Some(block),
+            false => timed[at..].iter().map(|other| other.block).filter(|other| *other > block).min(),
+        };
+        let after = trial.began_ms.saturating_sub(first.began_ms);
+        found
+            .extend(begins.filter(|begins| found.iter().all(|known| known.0 != *begins)).map(|begins| (begins, after)));
+    }
+    found
+}
+
+/// Rates of the machine in each round: how fast the raw device reads, and how fast the device takes what contenders write.
+struct Rate {
+    doing: String,
+    figure: Figure,
+    values: Vec<(u32, f64)>,
+}
+
+fn changes(run: &RunRecord, contenders: &[records::ContenderRecord], trials: &[TrialRecord]) -> Vec<Change> {
+    let counted: Vec<&TrialRecord> = counted(trials).into_iter().map(|(_, trial)| trial).collect();
+    let is_raw = |trial: &TrialRecord| {
+        let of = contenders.iter().find(|record| record.index == trial.contender);
+        of.and_then(|record| record.asked.as_ref()).is_some_and(|asked| asked.filesystem == DEVICE)
+    };
+    let (raw, others): (Vec<&TrialRecord>, Vec<&TrialRecord>) = counted.into_iter().partition(|trial| is_raw(trial));
+    let mut rates = Vec::new();
+    for work in &run.new.works {
+        rates.extend(reading(work, &raw));
+        rates.extend(writing(work, &others));
+    }
+    let values: Vec<Vec<(u32, f64)>> = rates.iter().map(|rate| rate.values.clone()).collect();
+    let named = |change: MachineChange| {
+        let MachineChange { block, rate, before, after } = change;
+        Change { block, doing: rates[rate].doing.clone(), figure: rates[rate].figure, before, after }
+    };
+    machine_changes(&values).into_iter().map(named).collect()
+}
+
+fn is_of(trial: &TrialRecord, work: &WorkRecord) -> bool {
+    trial.workload == work.name && trial.scale == work.scale
+}
+
+/// How fast the raw device reads in each phase.
+fn reading(work: &WorkRecord, raw: &[&TrialRecord]) -> Vec<Rate> {
+    let phases = work.phases.iter().filter(|facts| !facts.preparation && facts.own.is_none());
+    let rate = |facts: &records::facts::PhaseFacts| {
+        let of_trial = |trial: &&&TrialRecord| {
+            let counts = |phase: &&PhaseRecord| phase.name == facts.name && phase.counts();
+            let passes = trial.phases.iter().filter(counts).filter_map(|phase| figures::returned(phase, facts));
+            Some((trial.block, judge::median(&passes.collect::<Vec<f64>>())?))
+        };
+        let values = raw.iter().filter(|trial| is_of(trial, work)).filter_map(|trial| of_trial(&trial)).collect();
+        Rate { doing: facts.doing.clone(), figure: facts.figure, values }
+    };
+    let rates =
+        phases.filter(|facts| matches!(facts.figure, Figure::BytesPerSecond | Figure::ItemsPerSecond)).map(rate);
+    rates.filter(|rate| !rate.values.is_empty()).collect()
+}
+
+/// How fast the device takes the data of the phase that writes most: the geometric mean over the contenders that were measured in every round, so that
+/// the rate changes only with the machine.
+fn writing(work: &WorkRecord, trials: &[&TrialRecord]) -> Option<Rate> {
+    let mine: Vec<&&TrialRecord> = trials.iter().filter(|trial| is_of(trial, work)).collect();
+    let most = |name: &str| {
+        let written = mine.iter().flat_map(|trial| &trial.phases).filter(|phase| phase.name == name);
+        written.filter_map(|phase| written_rate(phase).map(|_| phase.outcome.bytes_written)).max()
+    };
+    let phases = work.phases.iter().filter(|facts| !facts.preparation && facts.own.is_none());
+    let (written, facts) = phases.filter_map(|facts| Some((most(&facts.name)?, facts))).max_by_key(|known| known.0)?;
+    let mut rounds: Vec<u32> = mine.iter().map(|trial| trial.block).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    let mut by_contender: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
+    for trial in &mine {
+        let passes = trial.phases.iter().filter(|phase| phase.name == facts.name && phase.counts());
+        if let Some(rate) = judge::median(&passes.filter_map(written_rate).collect::<Vec<f64>>()) {
+            by_contender.entry(trial.contender).or_default().insert(trial.block, rate.ln());
+        }
+    }
+    by_contender.retain(|_, known| known.len() == rounds.len());
+    let count = by_contender.len() as f64;
+    let mean = |round: &u32| by_contender.values().filter_map(|known| known.get(round)).sum::<f64>() / count;
+    let values = rounds.iter().map(|round| (*round, mean(round).exp())).collect();
+    let doing = format!("{} (all contenders)", facts.doing);
+    (written > 0 && count > 0.0).then_some(Rate { doing, figure: Figure::BytesPerSecond, values })
+}
+
+/// Bytes a second that the device took until all was durable.
+fn written_rate(phase: &PhaseRecord) -> Option<f64> {
+    let bytes = phase.evidence.device_written_bytes.filter(|bytes| *bytes >= LEAST_WRITTEN)?;
+    let elapsed = phase.outcome.durable_ns.filter(|elapsed| *elapsed > 0)?;
+    Some(bytes as f64 * 1e9 / elapsed as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of two contenders, a minute each, and each with the minutes that passed before it.
+    fn rounds(before: &[i64]) -> Vec<TrialRecord> {
+        let mut now = 1_795_000_000_000;
+        let mut trials = Vec::new();
+        for (block, pause) in before.iter().enumerate() {
+            now += pause * 60_000;
+            for contender in 0..2 {
+                let begun = TrialRecord::begun((block as u32, contender), contender, "work", "quick");
+                trials.push(TrialRecord { began_ms: now, ended_ms: now + 30_000, ..begun });
+                now += 30_000;
+            }
+        }
+        trials
+    }
+
+    #[test]
+    fn a_round_ten_minutes_after_the_one_before_begins_a_session() {
+        assert_eq!(pauses(&rounds(&[0, 0, 9, 0])), []);
+        assert_eq!(pauses(&rounds(&[0, 0, 10, 0, 300, 0])), [(2, 12 * 60_000), (4, 314 * 60_000)]);
+        assert_eq!(pauses(&[]), []);
+    }
+
+    #[test]
+    fn an_interrupted_round_belongs_where_most_of_it_was_measured() {
+        let mut trials = rounds(&[0, 0, 0, 0]);
+        // Round 1 was interrupted after the first of three trials.
+        trials.insert(4, TrialRecord { contender: 2, ..trials[3].clone() });
+        let hour = 3_600_000;
+        let shift =
+            |trial: &mut TrialRecord| (trial.began_ms, trial.ended_ms) = (trial.began_ms + hour, trial.ended_ms + hour);
+        let mut early = trials.clone();
+        early[3..].iter_mut().for_each(shift);
+        assert_eq!(pauses(&early).iter().map(|pause| pause.0).collect::<Vec<u32>>(), [1]);
+        // After the second of three.
+        let mut late = trials.clone();
+        late[4].began_ms += 30_000;
+        late[4].ended_ms += 30_000;
+        late[4..].iter_mut().for_each(shift);
+        assert_eq!(pauses(&late).iter().map(|pause| pause.0).collect::<Vec<u32>>(), [2]);
+        // Within the first round images are made.
+        let mut first = trials;
+        first[1..].iter_mut().for_each(shift);
+        assert_eq!(pauses(&first), []);
+    }
+}
