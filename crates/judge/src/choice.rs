@@ -5,6 +5,7 @@
 //! contender, the largest upper end of its plain intervals over all operations and others, needs no correction for how many there are.
 
 use crate::able::{able, is_to_come};
+use crate::figure::MIN_SAMPLES;
 use crate::judgement::Relation;
 use crate::rank::{ALPHA, Fit, comparisons};
 use crate::table::{Backend, Durability, Table};
@@ -98,7 +99,7 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     let nearer = |a: &&Shortfall, b: &&Shortfall| a.at_most.total_cmp(&b.at_most).then(a.ratio.total_cmp(&b.ratio));
     let nearest = *falls.iter().min_by(nearer)?;
     let others = || falls.iter().filter(|other| other.contender != nearest.contender);
-    let below = |bound: f64| others().filter(move |other| other.at_least < bound).map(|other| other.contender);
+    let below = |bound: f64| others().filter(move |other| other.at_least <= bound).map(|other| other.contender);
     // The smallest of several bounds that are near each other is smaller than it should be: as many are corrected for as for a line's best.
     let level = ALPHA / comparisons(1.0 + below(nearest.at_most).count() as f64);
     let best = shortfall_at(fit, rows, among, nearest.contender, level)?;
@@ -178,12 +179,15 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
             let versus = fit.versus(at, other, contender);
             at_most = at_most.max(fit.bound(at, other, contender, level).unwrap_or(f64::INFINITY));
             later = later.max(fit.bound_later(at, other, contender, level).unwrap_or(f64::INFINITY));
-            worst.at_least = worst.at_least.max(versus.map_or(1.0, |versus| versus.interval.low));
+            // Two samples bound how far one is behind, and show that of none.
+            let shown = versus.filter(|versus| versus.evidence.samples >= MIN_SAMPLES);
+            worst.at_least = worst.at_least.max(shown.map_or(1.0, |versus| versus.interval.low));
             let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
             worst.at_least_proven = worst.at_least_proven.max(proven);
         }
         worst.ratio = worst.ratio.max((own - least).exp());
-        worst.at_most_later = worst.at_most_later.max(later);
+        // More degrees of freedom come with the further component, which may be worth more than it adds.
+        worst.at_most_later = worst.at_most_later.max(later).max(at_most);
         if at_most > worst.at_most {
             (worst.at_most, worst.operation) = (at_most, row.operation);
         }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use judge::{Backend, Durability, Estimand, NoteKind, Relation, Sample, answer};
+use judge::{Backend, Certainty, Durability, Estimand, NoteKind, Relation, Sample, answer};
 use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 
 #[test]
@@ -67,8 +67,11 @@ fn two_samples_of_three_contenders_bound_a_ratio_without_a_verdict() {
         assert!(interval.low < other.ratio && other.ratio < interval.high, "{interval:?} around {}", other.ratio);
         assert_eq!(other.relation, Relation::Unresolved);
     }
-    let choice = answer(&bake.table).unwrap().groups[0].take.clone().expect("a bound allows a choice");
+    let group = answer(&bake.table).unwrap().groups[0].clone();
+    let choice = group.take.expect("a bound allows a choice");
     assert_eq!((choice.shortfall.contender, choice.shortfall.at_most), (0, 1.0), "ext4 is far ahead");
+    assert_eq!(choice.certainty, Certainty::Open, "no line shows it");
+    assert!(group.avoid.is_empty(), "{:?}", group.avoid);
 }
 
 #[test]

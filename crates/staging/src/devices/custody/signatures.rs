@@ -100,6 +100,7 @@ pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingErr
     };
     let file = open(&device.path).map_err(failed)?;
     let mut room = vec![0u8; MIB as usize + ALIGNED];
+    let zeros = vec![0u8; MIB as usize];
     let start = room.as_ptr().align_offset(ALIGNED).min(ALIGNED);
     let buffer = &mut room[start..start + MIB as usize];
     for (from, length) in places(whole_sectors(device)) {
@@ -107,7 +108,10 @@ pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingErr
         while at < from + length {
             let want = (from + length - at).min(MIB) as usize;
             file.read_exact_at(&mut buffer[..want], at).map_err(failed)?;
-            if let Some(place) = buffer[..want].iter().position(|byte| *byte != 0) {
+            // Slices are compared by memcmp(3), which is fast however this program was compiled.
+            if buffer[..want] != zeros[..want]
+                && let Some(place) = buffer[..want].iter().position(|byte| *byte != 0)
+            {
                 return Ok(Some(at + place as u64));
             }
             at += want as u64;
