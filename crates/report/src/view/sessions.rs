@@ -111,7 +111,7 @@ mod tests {
         let text = "The machine changed at round 9: reading the raw device in sequence fell from 2.50 to 1.20 GB/s.";
         assert_eq!(changed(&change), text);
         let back = Change { before: 0.6e9, after: 1.2e9, ..change };
-        assert!(changed(&back).contains("rose from 0.600 to 1.20 GB/s"), "{}", changed(&back));
+        assert!(changed(&back).contains("rose from 600 to 1200 MB/s"), "{}", changed(&back));
         assert_eq!([700.0, 5.0 * 3600.0, 80.0 * 3600.0].map(apart), ["12 min", "5 h", "3 days"]);
     }
 }
