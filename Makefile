@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test test-rest test-all mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
+.PHONY: reference run test test-all mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -38,14 +38,13 @@ openzfs: build guest-packages
 bcachefs: build guest-packages
 	@scripts/bcachefs $(BAKEOFF)
 
+# TIER: quick (what ends within minutes), rest (emulated machines, power cuts, disk faults, simulations), or nothing for both at once.
+TIER ?= quick
 test: test-packages
-	@CARGO=$(CARGO) BAKEOFF_TIER=quick scripts/test
+	@CARGO=$(CARGO) BAKEOFF_TIER=$(TIER) scripts/test
 
-# What takes longest: emulated machines, power cuts, disk faults, simulations.
-test-rest: test-packages
-	@CARGO=$(CARGO) BAKEOFF_TIER=rest scripts/test
-
-test-all: test test-rest
+test-all:
+	@$(MAKE) test TIER=
 
 # Many clients: the program that speaks MPI, beside bakeoff. docs/many.md says how it is used.
 mpi: packages build
