@@ -5,7 +5,7 @@ use crate::clients;
 use crate::failure::Failure;
 use crate::split;
 use records::{Machine, Turns};
-use runner::{Ager, DEVICE, ImagesVenue, PartsVenue, Place, ResolvedPlan, StagingVenue, TWIN, Venue, places};
+use runner::{Ager, ApartVenue, DEVICE, Place, ResolvedPlan, StagingVenue, TWIN, Venue, places};
 use staging::Registry;
 use std::collections::BTreeMap;
 use system::{BlockDevice, Journal, Sysfs as _};
@@ -211,8 +211,8 @@ pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<
     let one_by_one = by_turns.then(|| why_one_by_one(plan, filesystems)).flatten();
     let together = by_turns && one_by_one.is_none();
     let inner: Box<dyn Venue> = match split::device(plan, filesystems) {
-        Some(path) if together => Box::new(PartsVenue::open(filesystems, plan, path, &ager)?),
-        _ if together => Box::new(ImagesVenue::open(filesystems, plan, &ager)?),
+        Some(path) if together => Box::new(ApartVenue::on_parts(filesystems, plan, path, &ager)?),
+        _ if together => Box::new(ApartVenue::on_images(filesystems, plan, &ager)?),
         _ => Box::new(StagingVenue::open(filesystems, plan, ager)?),
     };
     Ok(Opened { venue: clients::venue(plan, inner)?, one_by_one })

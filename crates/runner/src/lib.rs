@@ -4,14 +4,13 @@
 
 mod aged;
 mod agent;
+mod apart_venue;
 mod attempts;
 mod budget;
 mod clients;
 mod clock;
 mod evidence;
-mod images_venue;
 mod order;
-mod parts_venue;
 mod passes;
 mod restoring;
 mod run;
@@ -24,12 +23,11 @@ mod watch;
 
 pub use aged::{Ager, cache, percent};
 pub use agent::{Agent, AgentError};
+pub use apart_venue::ApartVenue;
 pub use budget::policy;
 pub use clients::ClientsVenue;
 pub use clock::{Clock, MachineClock};
-pub use images_venue::ImagesVenue;
-pub use order::{order_of_block, parts};
-pub use parts_venue::PartsVenue;
+pub use order::order_of_block;
 pub use records::plan::{LEAST_BLOCKS, MOST_BLOCKS};
 pub use records::{Ages, Cause, DEVICE, Place, PlannedContender, ResolvedPlan, Sampling, Shard, TWIN, Work};
 pub use run::{Ended, Run, RunError};
