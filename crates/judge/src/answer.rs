@@ -9,7 +9,7 @@ use crate::decision::{Policy, RESOLUTION};
 use crate::judgement::{Figure, Standing};
 use crate::numbers::median;
 use crate::rank::Fit;
-use crate::sessions::{Between, Sessions};
+use crate::sessions::Between;
 use crate::stopping_rule::{self, Known};
 use crate::table::{Table, TableError};
 use crate::verdict::{
@@ -243,7 +243,8 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
         () if usual < 10.0 || disturbed.0 > 0 || spread > 0.05 || open.open > 0 => Grade::Medium,
         () => Grade::High,
     };
-    let sessions = Sessions::of(table).count();
-    let between = assessed.fit.scatter.between.as_ref().map(Between::of_ratios);
+    let between = assessed.fit.scatter.between.as_ref();
+    let sessions = between.map_or(1, |between| between.sessions.count());
+    let between = between.map(Between::of_ratios);
     Confidence { grade, samples, disturbed, noise, sessions, between }
 }

@@ -177,8 +177,8 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
         let (mut at_most, mut later) = (1.0_f64, 1.0_f64);
         for other in others {
             let versus = fit.versus(at, other, contender);
-            at_most = at_most.max(fit.bound(at, other, contender, level).unwrap_or(f64::INFINITY));
-            later = later.max(fit.bound_later(at, other, contender, level).unwrap_or(f64::INFINITY));
+            let bounds = fit.bounds(at, other, contender, level).unwrap_or((f64::INFINITY, f64::INFINITY));
+            (at_most, later) = (at_most.max(bounds.0), later.max(bounds.1));
             // Two samples bound how far one is behind, and show that of none.
             let shown = versus.filter(|versus| versus.evidence.samples >= MIN_SAMPLES);
             worst.at_least = worst.at_least.max(shown.map_or(1.0, |versus| versus.interval.low));

@@ -61,18 +61,18 @@ pub struct Versus {
 impl Fit {
     /// Fits a table.
     pub fn of(table: &Table, series: &[Series]) -> Self {
-        let sessions = Sessions::of(table);
-        Self::of_rows(table, row::rows(table, series, &sessions), &sessions)
+        Self::of_rows(table, |sessions| row::rows(table, series, sessions))
     }
 
     /// Fits the ages of each contender, against each other.
     pub fn of_ages(table: &Table, series: &[Series]) -> Self {
-        let sessions = Sessions::of(table);
-        Self::of_rows(table, row::rows_of_ages(table, series, &sessions), &sessions)
+        Self::of_rows(table, |sessions| row::rows_of_ages(table, series, sessions))
     }
 
-    fn of_rows(table: &Table, rows: Vec<Row>, sessions: &Sessions) -> Self {
-        let scatter = Scatter::of(table, &rows, sessions);
+    fn of_rows(table: &Table, rows: impl FnOnce(&Sessions) -> Vec<Row>) -> Self {
+        let sessions = Sessions::of(table);
+        let rows = rows(&sessions);
+        let scatter = Scatter::of(table, &rows, &sessions);
         let looks = Looks::of(table);
         let contests: Vec<Contest> =
             rows.iter().enumerate().map(|(at, row)| Contest::new(at, row, &scatter, looks)).collect();
@@ -140,7 +140,7 @@ impl Fit {
 
     /// Whether a contender was measured often enough in a row for a bound.
     pub fn is_known(&self, row: usize, contender: usize) -> bool {
-        let least = self.scatter.prior(row, contender, contender).least_samples();
+        let least = self.scatter.least_samples(row);
         self.rows[row].member(contender).is_some_and(|member| member.trials.len() >= least)
     }
 
@@ -175,17 +175,13 @@ impl Fit {
         Meeting::of(&self.rows[row], &self.scatter, row, member(first)?, member(second)?)
     }
 
-    /// How many times worse than the first the second is at most, with an interval that misses the truth at this level; `None` where samples allow
-    /// no interval.
-    pub fn bound(&self, row: usize, first: usize, second: usize, level: f64) -> Option<f64> {
-        Some(self.meeting(row, first, second)?.interval(level).high)
-    }
-
-    /// The same at another time than that of the only session. Several sessions bound that by themselves.
-    pub fn bound_later(&self, row: usize, first: usize, second: usize, level: f64) -> Option<f64> {
+    /// How many times worse than the first the second is at most, now and at another time than that of the only session, with intervals that miss the
+    /// truth at this level; `None` where samples allow no interval. Several sessions bound another time by themselves.
+    pub fn bounds(&self, row: usize, first: usize, second: usize, level: f64) -> Option<(f64, f64)> {
         let met = self.meeting(row, first, second)?;
-        let met = if self.scatter.between.is_some() { met } else { met.at_another_time() };
-        Some(met.interval(level).high)
+        let now = met.interval(level).high;
+        let later = if self.scatter.between.is_some() { now } else { met.at_another_time().interval(level).high };
+        Some((now, later))
     }
 
     /// A level for all looks together.
@@ -320,9 +316,7 @@ impl Pairs {
 impl Contest {
     fn new(at: usize, row: &Row, scatter: &Scatter, looks: Looks) -> Self {
         // One that was measured too rarely is not named the best before others that were measured often enough.
-        let enough = |member: &&Member| {
-            member.trials.len() >= scatter.prior(at, member.contender, member.contender).least_samples()
-        };
+        let enough = |member: &&Member| member.trials.len() >= scatter.least_samples(at);
         let least = |a: &&Member, b: &&Member| a.effect.total_cmp(&b.effect);
         let best = row.ranked().filter(enough).min_by(least).or_else(|| row.ranked().min_by(least));
         let best = best.expect("a row has members");

@@ -210,9 +210,9 @@ impl Row {
             return;
         }
         let squares = |member: &Member| member.left.iter().map(|left| left.1.powi(2)).sum::<f64>();
-        let free = |member: &Member| Parts::of(&member.left, sessions).within_df();
-        let means: Vec<Option<f64>> =
-            self.members.iter().map(|member| (free(member) > 0.0).then(|| squares(member) / free(member))).collect();
+        let free: Vec<f64> = self.members.iter().map(|one| Parts::of(&one.left, sessions).within_df()).collect();
+        let of_member = |(member, &df): (&Member, &f64)| (df > 0.0).then(|| squares(member) / df);
+        let means: Vec<Option<f64>> = self.members.iter().zip(&free).map(of_member).collect();
         let all: Vec<f64> = means.iter().flatten().copied().collect();
         let sum = mean(&all) * count / (1.0 - 1.0 / count);
         let own = |square: f64| {
@@ -221,9 +221,9 @@ impl Row {
             solved.max(square / 4.0)
         };
         let share = (count - 1.0) / count;
-        let with_df = self.members.iter().zip(means);
+        let with_df = free.into_iter().zip(means);
         self.spreads = with_df
-            .map(|(member, square)| Some((own(square?), free(member) * share)))
+            .map(|(df, square)| Some((own(square?), df * share)))
             .map(|spread| spread.filter(|(variance, df)| *variance > 0.0 && *df >= 0.5))
             .collect();
     }

@@ -66,10 +66,14 @@ pub struct Prior<'a> {
     pub across: Option<Across<'a>>,
 }
 
+fn least_samples(prior_df: f64) -> usize {
+    if prior_df >= 1.0 { MIN_SAMPLES - 1 } else { MIN_SAMPLES }
+}
+
 impl Prior<'_> {
     /// Fewest samples for an interval: two where the other contenders of the row show how far samples scatter, else three.
     pub fn least_samples(&self) -> usize {
-        if self.df >= 1.0 { MIN_SAMPLES - 1 } else { MIN_SAMPLES }
+        least_samples(self.df)
     }
 
     /// The variance of a difference within its sessions and its degrees of freedom; `None` where neither these nor this say anything of it.
@@ -129,6 +133,11 @@ impl Scatter {
         let common = between.is_none() && is_common(&left);
         let itself = (0..table.contenders.len()).map(itself).collect();
         Scatter { rows: known, shares, resemblance: resemblance(&left), common, between, itself }
+    }
+
+    /// Fewest samples of a contender of a row for a bound, as [`Prior::least_samples`] of any comparison there.
+    pub fn least_samples(&self, row: usize) -> usize {
+        least_samples(self.rows[row].df)
     }
 
     /// The prior of a comparison in a row.
