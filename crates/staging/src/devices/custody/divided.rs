@@ -28,8 +28,7 @@ impl Divided {
     ///
     /// # Errors
     /// The kernel shows partitions of it.
-    pub fn new(mut whole: Erasable, parts: Vec<Part>) -> Result<Divided, StagingError> {
-        whole.release();
+    pub fn new(whole: Erasable, parts: Vec<Part>) -> Result<Divided, StagingError> {
         if let Some(old) = partitions(whole.device()).first() {
             return Err(refused(whole.device(), old));
         }
