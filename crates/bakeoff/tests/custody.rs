@@ -6,52 +6,35 @@ mod support;
 
 use std::path::PathBuf;
 use std::process::Command;
-use support::{Place, leftovers, root};
+use support::{Disk, Place, leftovers, root};
 
 const WORK: &str = "small-files --set files=40 --set some=10 --samples 1 --no-twin --plain --no-report --scratch .";
 
-/// A loop device that is this test's own, taken for a disk.
-struct Disk {
-    node: String,
-    file: PathBuf,
+fn empty(place: &Place, name: &str) -> Disk {
+    Disk::new(place.path(name), 64 << 20)
 }
 
-impl Disk {
-    fn new(place: &Place, name: &str, mib: u64) -> Self {
-        let file = place.path(name);
-        std::fs::File::create(&file).and_then(|made| made.set_len(mib << 20)).expect("a sparse file");
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().expect("losetup runs");
-        Self { node: String::from_utf8_lossy(&output.stdout).trim().to_owned(), file }
-    }
-
-    /// One that carries something precious.
-    fn precious(place: &Place, name: &str) -> Self {
-        let disk = Self::new(place, name, 64);
-        assert!(Command::new("mkfs.ext4").args(["-q", "-L", "precious", &disk.node]).status().expect("mkfs").success());
-        disk
-    }
-
-    fn is_precious(&self) -> bool {
-        let output = Command::new("blkid").args(["--probe", &self.node]).output().expect("blkid");
-        String::from_utf8_lossy(&output.stdout).contains("precious")
-    }
-
-    /// Puts another file behind the same node.
-    fn replace(&self, file: &PathBuf) {
-        assert!(Command::new("losetup").args(["--detach", &self.node]).status().expect("losetup").success());
-        let again = || Command::new("losetup").arg(&self.node).arg(file).status().expect("losetup").success();
-        let done = (0..100).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            again()
-        });
-        assert!(done, "the node was taken by another test");
-    }
+/// A disk that carries something precious.
+fn precious(place: &Place, name: &str) -> Disk {
+    let disk = empty(place, name);
+    assert!(Command::new("mkfs.ext4").args(["-q", "-L", "precious", &disk.node]).status().expect("mkfs").success());
+    disk
 }
 
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.node]).status();
-    }
+fn is_precious(disk: &Disk) -> bool {
+    let output = Command::new("blkid").args(["--probe", &disk.node]).output().expect("blkid");
+    String::from_utf8_lossy(&output.stdout).contains("precious")
+}
+
+/// Puts another file behind the node of a disk.
+fn replace(disk: &Disk, file: &PathBuf) {
+    assert!(Command::new("losetup").args(["--detach", &disk.node]).status().expect("losetup").success());
+    let again = || Command::new("losetup").arg(&disk.node).arg(file).status().expect("losetup").success();
+    let done = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        again()
+    });
+    assert!(done, "the node was taken by another test");
 }
 
 /// A mount that ends with the test.
@@ -69,7 +52,7 @@ fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::precious(&place, "precious.raw");
+    let disk = precious(&place, "precious.raw");
     let node = &disk.node;
     let name = node.trim_start_matches("/dev/");
     std::fs::create_dir_all(place.path("config/bakeoff")).expect("made");
@@ -104,7 +87,7 @@ fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
         for verb in ["run", "plan"] {
             let words = if verb == "plan" { way.replace("--plain --no-report ", "") } else { way.clone() };
             place.bakeoff(&format!("{verb} {words}")).refused(&[]);
-            assert!(disk.is_precious(), "{verb} {words}");
+            assert!(is_precious(&disk), "{verb} {words}");
         }
     }
     assert!(!place.path("bakeoff.db").exists());
@@ -113,7 +96,7 @@ fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
         let fs = mkfs.split('=').next().unwrap_or_default().to_owned();
         let said = place.bakeoff(&format!("run {WORK} --image 400MiB --fs {fs} --mkfs {mkfs}"));
         said.refused(&[node, "precious", "--erase", &disk.file.display().to_string()]);
-        assert!(disk.is_precious());
+        assert!(is_precious(&disk));
     }
     assert_eq!(leftovers(place.folder()).iter().filter(|line| line.ends_with(".img")).count(), 0);
 }
@@ -124,7 +107,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
         return;
     }
     let place = Place::new();
-    let (main, own) = (Disk::precious(&place, "main.raw"), Disk::precious(&place, "own.raw"));
+    let (main, own) = (precious(&place, "main.raw"), precious(&place, "own.raw"));
     let run = format!("{WORK} --on {} --fs ext4 --mkfs ext4=-Jdevice={}", main.node, own.node);
     let word = |disk: &Disk| format!("--erase {}", disk.file.display());
     place.bakeoff(&format!("run {run} {}", word(&main))).refused(&[&own.node, "precious"]);
@@ -132,7 +115,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
     place
         .bakeoff(&format!("run {run} {} {} --erase sdb", word(&main), word(&own)))
         .refused(&["--erase sdb names no device"]);
-    assert!(main.is_precious() && own.is_precious());
+    assert!(is_precious(&main) && is_precious(&own));
     let commands = place.bakeoff(&format!("plan {} --commands", run.replace("--plain --no-report ", ""))).well().out;
     assert!(
         commands.contains("journal_dev") && commands.contains(&format!("e2fsck -f -n -j {}", own.node)),
@@ -141,7 +124,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
     let unfolded = commands.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unfolded.contains(&format!("A run is refused: {} is not taken", main.node)), "{commands}");
     place.bakeoff(&format!("run {run} {} {}", word(&main), word(&own))).well();
-    assert!(!main.is_precious() && !own.is_precious());
+    assert!(!is_precious(&main) && !is_precious(&own));
     // Both were given back empty, so that neither needs a word now.
     place.bakeoff(&format!("run {run}")).well();
     place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["erases nothing"]);
@@ -154,7 +137,7 @@ fn a_mounted_device_is_read_and_its_users_are_named() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::precious(&place, "precious.raw");
+    let disk = precious(&place, "precious.raw");
     let point = place.path("mnt");
     std::fs::create_dir(&point).expect("made");
     assert!(Command::new("mount").args(["-o", "ro,noload", &disk.node]).arg(&point).status().expect("mount").success());
@@ -183,12 +166,12 @@ fn a_device_that_was_read_must_be_found_again_by_resume() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::precious(&place, "precious.raw");
+    let disk = precious(&place, "precious.raw");
     let words = format!("run device --on {} --plain --no-report --set size=8MiB --set reads=64", disk.node);
     place.bakeoff(&format!("{words} --samples 2")).well();
     let other = place.path("other.raw");
     std::fs::File::create(&other).and_then(|made| made.set_len(64 << 20)).expect("a sparse file");
-    disk.replace(&other);
+    replace(&disk, &other);
     place.bakeoff("resume --samples 3 --no-report").refused(&["not the device on which the run began", "precious.raw"]);
 }
 
@@ -198,18 +181,18 @@ fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::new(&place, "first.raw", 64);
-    let other = Disk::precious(&place, "second.raw");
+    let disk = empty(&place, "first.raw");
+    let other = precious(&place, "second.raw");
     let run = format!("run {WORK} --on {} --fs ext4", disk.node);
     place.bakeoff(&run).well();
     let other_file = other.file.clone();
     drop(other);
-    disk.replace(&other_file);
+    replace(&disk, &other_file);
     let word = format!("--erase {}", other_file.display());
     let said = place.bakeoff(&format!("resume --samples 2 --plain --no-report {word}"));
     said.refused(&["not the device on which the run began", "first.raw", "second.raw"]);
-    assert!(disk.is_precious());
-    disk.replace(&disk.file.clone());
+    assert!(is_precious(&disk));
+    replace(&disk, &disk.file);
     // It was away meanwhile, and what came back is told to be another appearance of it.
     place.bakeoff("resume --samples 2 --plain --no-report").refused(&["disk sequence"]);
 }
@@ -220,7 +203,7 @@ fn a_run_of_an_earlier_version_is_resumed_only_on_a_device_that_is_named_again()
         return;
     }
     let place = Place::new();
-    let disk = Disk::new(&place, "disk.raw", 64);
+    let disk = empty(&place, "disk.raw");
     place.bakeoff(&format!("run {WORK} --on {} --fs ext4", disk.node)).well();
     {
         use ledger::{Access, Ledger};

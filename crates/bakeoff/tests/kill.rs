@@ -33,7 +33,7 @@ fn a_run_on_parts_of_a_device_that_is_killed_resumes_likewise() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = Disk::new(folder.path(), 1200);
+    let disk = Disk::new(folder.path().join("disk.raw"), 1200 << 20);
     let (node, file) = (&disk.node, disk.file.display());
     resumes_after_kills(&RUN.replace("--image 400MiB", &format!("--on {node} --split --erase {file}")));
     assert_eq!(disk.partitions(), Vec::<String>::new());

@@ -13,7 +13,7 @@ fn contenders_are_mounted_at_once_and_change_parts_from_round_to_round() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::new(place.folder(), 1200);
+    let disk = Disk::new(place.path("disk.raw"), 1200 << 20);
     let node = &disk.node;
     let run = format!("run {WORK} --on {node} --split --fs ext4,xfs,btrfs --samples 3 --plain --no-report");
     let ran = place.bakeoff(&run).well();
@@ -48,7 +48,7 @@ fn a_plan_shows_the_parts_and_asks_for_them() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::new(place.folder(), 1200);
+    let disk = Disk::new(place.path("disk.raw"), 1200 << 20);
     let node = &disk.node;
     let plan = |words: &str| place.bakeoff(&format!("plan {WORK} --on {node} --fs ext4,xfs {words}")).well().out;
     let text = plan("--split --commands");
@@ -93,7 +93,7 @@ fn what_cannot_be_split_is_refused_before_anything_is_written() {
         return;
     }
     let place = Place::new();
-    let disk = Disk::new(place.folder(), 500);
+    let disk = Disk::new(place.path("disk.raw"), 500 << 20);
     let node = &disk.node;
     let run = |words: &str| place.bakeoff(&format!("run {WORK} --samples 1 --plain --no-report {words}"));
     run("--split --fs ext4,xfs").refused(&["--split", "--on"]);

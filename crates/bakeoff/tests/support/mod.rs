@@ -176,10 +176,9 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A disk of so many MiB, on a sparse file in this folder.
-    pub fn new(folder: &Path, mib: u64) -> Self {
-        let file = folder.join("disk.raw");
-        std::fs::File::create(&file).and_then(|made| made.set_len(mib << 20)).expect("a sparse file");
+    /// A disk of so many bytes, on a sparse file that is made.
+    pub fn new(file: PathBuf, bytes: u64) -> Self {
+        std::fs::File::create(&file).and_then(|made| made.set_len(bytes)).expect("a sparse file");
         let attached = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
         let node = String::from_utf8_lossy(&attached.expect("losetup runs").stdout).trim().to_owned();
         assert!(node.starts_with("/dev/loop"), "{node}");
