@@ -2,6 +2,7 @@
 //! In: a plan. Out: the machine's description, a venue, or one clear error before anything is touched.
 
 use crate::clients;
+use crate::contenders;
 use crate::failure::Failure;
 use crate::split;
 use records::{Machine, Turns};
@@ -172,8 +173,8 @@ pub fn why_not_together(plan: &ResolvedPlan, filesystems: &Registry) -> Option<S
     }
     for asked in plan.contenders.iter().map(|entry| &entry.asked) {
         let label = asked.label.trim_end_matches(TWIN);
-        if staging::is_guest(asked.kernel.as_deref()) {
-            return Some(format!("{label} runs in a virtual machine"));
+        if contenders::is_counted(asked) {
+            return Some(format!("{label} runs in a virtual machine that counts instructions"));
         }
         if axes::value(asked, "disk").is_some() {
             return Some("modelled disks are served one at a time".into());
@@ -182,7 +183,17 @@ pub fn why_not_together(plan: &ResolvedPlan, filesystems: &Registry) -> Option<S
             return Some(format!("{label} needs its own servers or devices"));
         }
     }
-    None
+    let guests = plan.contenders.iter().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).count();
+    why_no_memory(guests, system::in_memory::available())
+}
+
+/// Why so many virtual machines cannot run at the same time where so many bytes of memory are available. One by itself always runs.
+fn why_no_memory(guests: usize, available: u64) -> Option<String> {
+    let needed = staging::guests_memory(guests);
+    (guests > 1 && needed > available).then(|| {
+        let (needed, available) = (show_bytes(needed), show_bytes(available));
+        format!("{guests} virtual machines take up to {needed} of memory, and {available} is available")
+    })
 }
 
 /// Why a folder cannot hold the images of all contenders.
@@ -216,4 +227,17 @@ pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<
         _ => Box::new(StagingVenue::open(filesystems, plan, ager)?),
     };
     Ok(Opened { venue: clients::venue(plan, inner)?, one_by_one })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_machines_run_together_where_their_memory_is_there() {
+        let of_one = staging::guests_memory(1);
+        assert_eq!((why_no_memory(0, 0), why_no_memory(1, 0), why_no_memory(3, 3 * of_one)), (None, None, None));
+        let why = why_no_memory(3, 3 * of_one - 1).expect("one byte is missing");
+        assert!(why.starts_with("3 virtual machines take up to "), "{why}");
+    }
 }

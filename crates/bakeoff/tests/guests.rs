@@ -3,8 +3,11 @@
 mod machines;
 mod support;
 
-use machines::{ENDLESS, KERNEL, RUN, booted, clean, exported, failing, guests, killed, place_with, signal};
+use machines::{
+    ENDLESS, KERNEL, RUN, booted, clean, exported, failing, guests, killed, machines, place_with, signal, written_images,
+};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use support::Place;
 
 #[test]
@@ -159,6 +162,37 @@ fn a_killed_machine_is_one_failed_trial() {
     clean(&place);
     let told = exported(&place);
     assert!(told.contains("the guest was lost: QEMU"), "{told}");
+}
+
+#[test]
+fn a_guest_that_is_lost_leaves_the_round_and_the_others_go_on() {
+    let Some(_turn) = guests() else { return };
+    let place = place_with(ENDLESS);
+    let run = format!("{RUN} --fs ext4,odd --no-twin --seed 1 --kernel {KERNEL}");
+    let plan = place.bakeoff(&run.replace("run ", "plan ").replace("--plain --no-report ", "")).well().out;
+    assert!(plan.contains("Turns: by slices") && plan.contains("small-files: ext4"), "{plan}");
+    let mut child = place.start(&run);
+    let first = booted(&place, &mut child);
+    // Both are up at the same time, and the second one makes its filesystem.
+    let end = Instant::now() + Duration::from_secs(120);
+    let second = loop {
+        let machines = machines(&place.folder().display().to_string());
+        if let Some(second) = machines.into_iter().find(|pid| *pid != first && written_images(&place) == 2) {
+            break second;
+        }
+        assert!(child.try_wait().expect("it can be asked").is_none(), "the run ended before its second guest was up");
+        assert!(Instant::now() < end, "no second guest after two minutes");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    signal(second, "KILL");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "one contender failed");
+    clean(&place);
+    let trials = trials(&place);
+    let of = |label: &str| trials.iter().find(|trial| trial.found.as_ref().is_some_and(|found| found.filesystem == label));
+    let ext4 = of("ext4").expect("it was set up");
+    assert!(ext4.phases.len() > 3 && ext4.closing.is_some() && ext4.reason.is_none(), "{ext4:?}");
+    let lost = trials.iter().find(|trial| trial.contender == 1).and_then(|trial| trial.reason.as_deref());
+    assert!(lost.is_some_and(|why| why.contains("the guest was lost")), "{lost:?}");
 }
 
 #[test]

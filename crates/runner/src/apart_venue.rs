@@ -7,7 +7,7 @@ use crate::staging_venue::StagingVenue;
 use crate::venue::{Venue, VenueError};
 use crate::watch::Watcher;
 use records::{CommandRecord, ResolvedPlan};
-use staging::{Registry, Staged, StagingError, Target};
+use staging::{Guests, Registry, Staged, StagingError, Target};
 use std::path::Path;
 use system::Journal;
 
@@ -29,7 +29,8 @@ impl ApartVenue {
     pub fn on_images(registry: &Registry, plan: &ResolvedPlan, ager: &Ager) -> Result<Self, StagingError> {
         let each = 0..plan.contenders.len();
         let of = each.clone().collect();
-        let each = each.map(|contender| StagingVenue::open_for(registry, plan, ager.clone(), Some(contender)));
+        let guests = Guests::default();
+        let each = each.map(|contender| StagingVenue::open_for(registry, plan, ager.clone(), Some(contender), &guests));
         Ok(Self { each: each.collect::<Result<_, _>>()?, of, seed: None })
     }
 
@@ -40,7 +41,9 @@ impl ApartVenue {
     pub fn on_parts(registry: &Registry, plan: &ResolvedPlan, path: &Path, ager: &Ager) -> Result<Self, StagingError> {
         let count = plan.contenders.len();
         let journals: Vec<Journal> = (0..count).map(|_| Journal::new()).collect();
-        let targets = Target::split(registry, path, &plan.terms, &journals)?;
+        let mut targets = Target::split(registry, path, &plan.terms, &journals)?;
+        let guests = Guests::default();
+        targets.iter_mut().for_each(|target| target.share_guests(&guests));
         let parts = targets.into_iter().zip(journals).enumerate();
         let part = |(number, (target, journal))| StagingVenue::on_part(plan, ager.clone(), number, target, journal);
         let each = parts.map(part).collect::<Result<_, _>>()?;

@@ -7,7 +7,7 @@ use crate::restoring::{Restoring, kept_image};
 use crate::venue::{Venue, VenueError};
 use crate::watch::{News, Watcher};
 use records::{Ages, CommandRecord, Contender, DEVICE, Place, PlannedContender, ResolvedPlan};
-use staging::{AgedCopy, Registry, Staged, StagingError, Target, Where};
+use staging::{AgedCopy, Guests, Registry, Staged, StagingError, Target, Where};
 use std::collections::BTreeMap;
 use system::{Journal, journal::Record};
 
@@ -39,19 +39,21 @@ impl StagingVenue {
     /// # Errors
     /// The place is refused; nothing was touched.
     pub fn open(registry: &Registry, plan: &ResolvedPlan, ager: Ager) -> Result<Self, StagingError> {
-        Self::open_for(registry, plan, ager, None)
+        Self::open_for(registry, plan, ager, None, &Guests::default())
     }
 
-    /// The same for one contender alone, whose images are there at the same time as those of the others, or for all.
+    /// The same for one contender alone, whose image or guest is there at the same time as those of the others, or for all.
     pub(crate) fn open_for(
         registry: &Registry,
         plan: &ResolvedPlan,
         ager: Ager,
         only: Option<usize>,
+        guests: &Guests,
     ) -> Result<Self, StagingError> {
         let journal = Journal::new();
         let open = |place: &Where| Target::open_under(registry, place, &plan.terms, &journal);
-        let targets = places(plan).iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut targets = places(plan).iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        targets.iter_mut().for_each(|target| target.share_guests(guests));
         let those = plan.contenders.iter().enumerate().filter(|(index, _)| only.is_none_or(|one| one == *index));
         let asked: Vec<Contender> = those.map(|(_, entry)| entry.asked.clone()).collect();
         Self::over(targets, plan, ager, &asked, only, journal)

@@ -97,7 +97,7 @@ pub fn booted(place: &Place, child: &mut Child) -> u32 {
     loop {
         let found = machines(&place.folder().display().to_string());
         // Its mkfs has begun to write, so it has said hello.
-        if let Some(pid) = found.first().filter(|_| written(place)) {
+        if let Some(pid) = found.first().filter(|_| written_images(place) > 0) {
             return *pid;
         }
         assert!(child.try_wait().expect("it can be asked").is_none(), "the run ended before its guest was up");
@@ -106,11 +106,11 @@ pub fn booted(place: &Place, child: &mut Child) -> u32 {
     }
 }
 
-/// Whether something was written to the image of a run.
-pub fn written(place: &Place) -> bool {
+/// Images of a run that something was written to.
+pub fn written_images(place: &Place) -> usize {
     let entries = std::fs::read_dir(place.folder()).expect("the folder is there").flatten();
     let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
-    images.filter_map(|entry| entry.metadata().ok()).any(|facts| facts.blocks() > 0)
+    images.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.blocks() > 0).count()
 }
 
 /// Writes, so that the test sees it, and then takes longer than the test needs to end it; a lost guest is tried again, and nobody ends that one.

@@ -20,6 +20,7 @@ use crate::systems;
 use records::{Backend, Contender, DiskLateness, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use system::{Command, Evidence, Snapshot, Watch};
 
@@ -36,12 +37,16 @@ const DISK: &str = "disk";
 /// Below this no ordinary kernel boots.
 const LEAST_MEMORY: u64 = 384 << 20;
 
-/// What a target knows of guests: made when the first one is staged, gone with the target.
+/// Kernels, archives and saved states that guests start from, prepared for the first guest. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Guests(Arc<Mutex<Shared>>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Guests {
+struct Shared {
     kernels: BTreeMap<String, Prepared>,
     backend: Option<(Backend, String)>,
-    folder: Option<PathBuf>,
+    /// The folder of all this, and the id of the target that made and removes it.
+    folder: Option<(PathBuf, String)>,
     /// Where that folder is made, where it cannot be beside the images.
     beside: Option<PathBuf>,
     /// Kernels' files, and what emulated processors boot in their place; None where that is the file itself.
@@ -50,6 +55,13 @@ pub(crate) struct Guests {
     expected: BTreeMap<String, BTreeSet<String>>,
     /// Guests that were booted, of which others begin as copies.
     kept: KeptGuests,
+}
+
+impl Guests {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        // A panic elsewhere leaves whole values behind.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -90,7 +102,7 @@ impl Booting {
         self.start_kernel(&unpacked, disk).or_else(|_| {
             let image = &self.prepared.kernel.image;
             let started = self.start_kernel(image, disk)?;
-            disk.target.guests.unpacked.insert(image.clone(), None);
+            disk.target.guests.shared().unpacked.insert(image.clone(), None);
             self.unpacked = None;
             Ok(started)
         })
@@ -113,25 +125,30 @@ impl Booting {
         let started = if self.boots {
             Machine::start(&parts, &target.journal, &mut target.mark)
         } else {
-            target.guests.kept.start(&parts, &target.journal, &mut target.mark)
+            target.guests.shared().kept.start(&parts, &target.journal, &mut target.mark)
         };
         started.map_err(|error| crate::stage::target::of_contender(label, error))
     }
 }
 
 impl Target {
+    /// Starts guests of this target from the same kernels, archives and saved states as those of other targets that share these.
+    pub fn share_guests(&mut self, guests: &Guests) {
+        self.guests = guests.clone();
+    }
+
     /// Says which contenders will come, so that what their guests need is made ready once.
     pub fn expect<'c>(&mut self, contenders: impl IntoIterator<Item = &'c Contender>) {
         for contender in contenders {
             if let Some(kernel) = contender.kernel.clone().filter(|kernel| kernel::is_guest(Some(kernel))) {
-                self.guests.expected.entry(kernel).or_default().insert(contender.filesystem.clone());
+                self.guests.shared().expected.entry(kernel).or_default().insert(contender.filesystem.clone());
             }
         }
     }
 
     /// Has what guests are booted from be made in this folder, and not beside the images, where there is no room for it.
     pub fn make_guests_in(&mut self, folder: &Path) {
-        self.guests.beside = Some(folder.to_owned());
+        self.guests.shared().beside = Some(folder.to_owned());
     }
 
     /// Puts a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
@@ -171,9 +188,9 @@ impl Target {
     /// The kernel of a contender, and the archive for it.
     pub(super) fn prepared(&mut self, contender: &Contender) -> Result<Prepared, StagingError> {
         let name = contender.kernel.clone().unwrap_or_default();
-        let known = self.guests.kernels.get(&name);
+        let known = self.guests.shared().kernels.get(&name).cloned();
         if let Some(prepared) = known.filter(|known| known.filesystems.contains(&contender.filesystem)) {
-            return Ok(prepared.clone());
+            return Ok(prepared);
         }
         let kernel = kernel::find(&name, &self.journal)?;
         let filesystem = self.registry.get(&contender.filesystem)?;
@@ -182,44 +199,48 @@ impl Target {
             let way = filesystem.guest.kernel.as_ref().map(|other| format!("{other} has it")).unwrap_or_default();
             return Err(StagingError::contender(&contender.label, problem, way));
         }
-        let mut filesystems = self.guests.expected.get(&name).cloned().unwrap_or_default();
+        let mut filesystems = self.guests.shared().expected.get(&name).cloned().unwrap_or_default();
         filesystems.insert(contender.filesystem.clone());
         let folder = self.guest_folder()?;
         let initramfs = folder.join(format!("{}.cpio", kernel.release));
         let described: Vec<_> = filesystems.iter().filter_map(|name| self.registry.get(name).ok()).collect();
         content::write(&kernel, &described, &initramfs)?;
-        self.guests.kept.forget(&initramfs);
         let prepared = Prepared { kernel, initramfs, filesystems };
-        self.guests.kernels.insert(name, prepared.clone());
+        let mut shared = self.guests.shared();
+        shared.kept.forget(&prepared.initramfs);
+        shared.kernels.insert(name, prepared.clone());
         Ok(prepared)
     }
 
     /// A folder beside the images, which is removed with the target.
     fn guest_folder(&mut self) -> Result<PathBuf, StagingError> {
-        if let Some(folder) = &self.guests.folder {
+        let mut shared = self.guests.shared();
+        if let Some((folder, _)) = &shared.folder {
             return Ok(folder.clone());
         }
-        let beside = match (&self.guests.beside, &self.place) {
+        let beside = match (&shared.beside, &self.place) {
             (Some(folder), _) => folder.clone(),
             (None, crate::Where::Image { folder, .. }) => folder.clone(),
             (None, _) => PathBuf::from("/var/tmp"),
         };
-        let folder = beside.join(format!("bakeoff-{}-work", self.id()));
+        let id = self.mark.id().to_string();
+        let folder = beside.join(format!("bakeoff-{id}-work"));
         self.mark.will_make(Made::Work { path: folder.clone() })?;
         system::create::Folder::make_new(&folder).map_err(|error| StagingError::file("make", &folder, error))?;
-        self.guests.folder = Some(folder.clone());
+        shared.folder = Some((folder.clone(), id));
         Ok(folder)
     }
 
     /// What makes guests' processors here: tried once, by booting one.
     pub(super) fn backend(&mut self, prepared: &Prepared) -> Result<(Backend, String), StagingError> {
-        if let Some(known) = &self.guests.backend {
-            return Ok(known.clone());
+        let known = self.guests.shared().backend.clone();
+        if let Some(known) = known {
+            return Ok(known);
         }
         let emulated = |why: String| (Backend::Emulation, format!("emulated by QEMU, since {why}"));
         let tried = kvm_opens().and_then(|()| self.try_kvm(prepared));
         let found = tried.map_or_else(emulated, |()| (Backend::Kvm, String::new()));
-        self.guests.backend = Some(found.clone());
+        self.guests.shared().backend = Some(found.clone());
         Ok(found)
     }
 
@@ -238,11 +259,13 @@ impl Target {
             return None;
         }
         let Kernel { image, release, .. } = &prepared.kernel;
-        if let Some(known) = self.guests.unpacked.get(image) {
-            return known.clone();
+        let mut shared = self.guests.shared();
+        if let Some(unpacked) = shared.unpacked.get(image) {
+            return unpacked.clone();
         }
-        let unpacked = vmlinux::unpacked(image, release, self.guests.folder.as_deref()?, &self.journal);
-        self.guests.unpacked.insert(image.clone(), unpacked.clone());
+        let (folder, _) = shared.folder.as_ref()?;
+        let unpacked = vmlinux::unpacked(image, release, folder, &self.journal);
+        shared.unpacked.insert(image.clone(), unpacked.clone());
         unpacked
     }
 
@@ -275,9 +298,11 @@ impl Target {
         Machine::start(&parts, &self.journal, &mut self.mark)
     }
 
-    /// Removes what was made ready for guests.
+    /// Removes what this target made ready for guests. Another one that has guests afterwards makes it anew.
     pub(crate) fn forget_guests(&mut self) {
-        if let Some(folder) = self.guests.folder.take() {
+        let mut shared = self.guests.shared();
+        if let Some((folder, _)) = shared.folder.take_if(|(_, id)| *id == self.mark.id()) {
+            (shared.kernels, shared.unpacked, shared.kept) = Default::default();
             match std::fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     let text = format!("cannot remove {}: {error} (`bakeoff clean` tries again)", folder.display());
@@ -311,6 +336,11 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
 pub fn kvm_opens() -> Result<(), String> {
     let opened = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     opened.map(drop).map_err(|error| format!("/dev/kvm cannot be opened ({error})"))
+}
+
+/// Bytes of memory that so many guests take at the same time at most.
+pub fn memory_of(guests: usize) -> u64 {
+    memory().saturating_mul(guests as u64)
 }
 
 /// Half of this machine's memory, within bounds.
