@@ -6,6 +6,7 @@ use crate::failure::{Failure, given};
 use crate::fio_jobs;
 use crate::programs;
 use crate::text::shortened;
+use std::io::Read;
 use std::path::Path;
 use workload::quantity::parse_duration;
 use workload::written::{Figure, File, Phase, Printed, Work};
@@ -56,6 +57,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         let text = format!("--name {}: the command line has more names than commands", own.name[own.command.len()]);
         return Err(Failure::usage(text));
     }
+    let input = own.input.as_deref().map(input).transpose()?;
     let mut phases = Vec::new();
     if let Some(folder) = &own.copy_in {
         phases.push(beside("copy-in", untimed(copying(folder)?), phases.len()));
@@ -70,7 +72,8 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     for (at, text) in own.command.iter().enumerate() {
         let words = words("--command", text, own.shell)?;
         let name = own.name.get(at).cloned().unwrap_or_else(|| program_name(&words, own.shell));
-        phases.push(timed(own, unused(name, &phases), text, words));
+        let work = Work { exit_status: own.exit_status.clone(), input: input.clone(), ..work(own, words) };
+        phases.push(timed(own, unused(name, &phases), text, work));
     }
     if let Some(last) = phases.last_mut() {
         let printed = figures(own)?;
@@ -94,11 +97,23 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     file.text().map(Some).map_err(|error| Failure::usage(format!("--command: {error}")))
 }
 
-fn timed(own: &Own, name: String, text: &str, command: Vec<String>) -> Phase {
+/// What commands read, with everything that could refuse it.
+fn input(file: &Path) -> Result<String, Failure> {
+    let failed = |why: &dyn std::fmt::Display| Failure::usage(format!("--input {}: {why}", file.display()));
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(|error| failed(&error))?;
+    opened.take(workload::command::INPUT_LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if bytes.len() > workload::command::INPUT_LIMIT {
+        return Err(failed(&"it has more than 64 KiB; put it into a folder (--copy-in) and redirect it (--shell)"));
+    }
+    String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8; put it into a folder (--copy-in) and redirect it (--shell)"))
+}
+
+fn timed(own: &Own, name: String, text: &str, work: Work) -> Phase {
     let line = shortened(text.trim(), TITLE_LENGTH);
     let title = if own.name.contains(&name) { name.clone() } else { line.clone() };
     let cache = own.start.into();
-    let work = vec![work(own, command)];
+    let work = vec![work];
     Phase { doing: format!("running `{line}`"), name, title, cache, work, ..Phase::default() }
 }
 

@@ -76,6 +76,24 @@ fn a_command_runs_as_whom_it_is_asked_to() {
 }
 
 #[test]
+fn a_command_reads_its_input_and_may_end_with_any_status_that_is_accepted() {
+    let place = Place::in_memory();
+    std::fs::create_dir(place.path("a")).expect("made");
+    place.write("lines", "one\ntwo\n");
+    let line = "run --dir a --samples 1 --no-twin --plain --no-report --input lines --command 'grep -c -e three -'";
+    bakeoff(&place, &format!("{line} --exit-status 0,1")).well();
+    let failed = bakeoff(&place, line);
+    assert!(failed.status == Some(1) && failed.err.contains("ended with status 1: 0"), "{failed:?}");
+    let counted = line.replace("three", "one").replace("--command", "--lower-is-better 'lines=([0-9]+)' --command");
+    bakeoff(&place, &format!("{counted} --exit-status 0,1")).well();
+    assert_eq!(shown(&place)["workloads"][0]["operations"][1]["results"][0]["figure"]["median"], 1.0);
+    bakeoff(&place, &line.replace("lines", "absent")).refused(&["--input absent", "No such file"]);
+    bakeoff(&place, &format!("{line} --exit-status 256")).refused(&["--exit-status"]);
+    place.write("lines", &"x".repeat((64 << 10) + 1));
+    bakeoff(&place, line).refused(&["--input lines", "more than 64 KiB"]);
+}
+
+#[test]
 fn directories_are_measured_without_anything_but_the_command() {
     let place = Place::in_memory();
     for folder in ["a", "b"] {

@@ -321,7 +321,8 @@ impl Ended {
         let errors = if command.words.first().is_some_and(|word| word == "fio") { fio::errors(&output) } else { None };
         let reported = parts(command.reports.as_ref(), &output);
         let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));
-        let failure = failure(&run, errors).or(missing.or(unclear).filter(|_| run.status == Some(0)));
+        let succeeds = run.status.is_some_and(|status| command.accepts(status));
+        let failure = if succeeds { missing.or(unclear) } else { Some(failure(&run, errors)) };
         Ended { run, cpu: usage.cpu, reported, failure, lack: None }
     }
 
@@ -428,16 +429,15 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> String {
 }
 
 /// How a command failed: with the errors that were found in its output, or its last lines.
-fn failure(run: &CommandRun, errors: Option<String>) -> Option<String> {
+fn failure(run: &CommandRun, errors: Option<String>) -> String {
     let how = match (run.status, run.signal) {
-        (Some(0), _) => return None,
         (Some(status), _) => format!("ended with status {status}"),
         (None, signal) => format!("was killed by signal {}", signal.unwrap_or(0)),
     };
     let last = [&run.errors, &run.output].into_iter().find(|text| !text.trim().is_empty());
     let output = errors.or(last.map(|text| last_lines(text)));
     let output = output.map_or_else(|| " without output".into(), |lines| format!(": {lines}"));
-    Some(format!("`{}` {how}{output}", run.line))
+    format!("`{}` {how}{output}", run.line)
 }
 
 /// The last lines of a text, in one.

@@ -55,7 +55,15 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
     let reports = work.reports.as_ref().map(|reports| reports.get_ref().clone());
     let private = private(&work.private)?;
     let unconfined = work.unconfined.as_ref().is_some_and(|asked| *asked.get_ref());
-    let command = Command { words, environment, user, input, private, unconfined, figures: Vec::new(), reports };
+    let exit_statuses = match &work.exit_status {
+        Some(list) if list.get_ref().is_empty() => {
+            return Err(Problem::new("`exit-status` names none: the command could not succeed").at(list.span()));
+        }
+        Some(list) => list.get_ref().clone(),
+        None => Vec::new(),
+    };
+    let figures = Vec::new();
+    let command = Command { words, environment, user, input, private, unconfined, exit_statuses, figures, reports };
     sound(&command).map_err(|problem| problem.at(place))?;
     Ok(Some(command))
 }
@@ -99,12 +107,13 @@ fn input(work: &RawWork) -> Outcome<String> {
 }
 
 fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
-    let RawWork { environment, user, private, unconfined, input, script, reports, .. } = work;
+    let RawWork { environment, user, private, unconfined, exit_status, input, script, reports, .. } = work;
     let strays = [
         environment.values().next().map(|value| ("environment", value.span())),
         user.as_ref().map(|user| ("user", user.span())),
         private.first().map(|folder| ("private", folder.span())),
         unconfined.as_ref().map(|asked| ("unconfined", asked.span())),
+        exit_status.as_ref().map(|list| ("exit-status", list.span())),
         input.as_ref().map(|input| ("input", input.span())),
         script.as_ref().map(|script| ("script", script.span())),
         reports.as_ref().map(|reports| ("reports", reports.span())),
@@ -126,7 +135,7 @@ fn known(word: &Scalar, place: std::ops::Range<usize>, scope: &Scope) -> Outcome
 }
 
 fn sound(command: &Command) -> Outcome<()> {
-    let Command { words, environment, user, input, private: _, unconfined: _, figures: _, reports } = command;
+    let Command { words, environment, user, input, reports, .. } = command;
     if words.first().is_none_or(String::is_empty) {
         return Err(Problem::new("a command without a program").help("write `command = [\"tar\", \"xf\", ...]`"));
     }
@@ -157,7 +166,7 @@ fn sound(command: &Command) -> Outcome<()> {
 }
 
 /// Bytes of a command's standard input: what a pipe takes at once (pipe(7)).
-const INPUT_LIMIT: usize = 64 << 10;
+pub const INPUT_LIMIT: usize = 64 << 10;
 /// Figures that one command may print, and parts that it may report.
 const FIGURES_LIMIT: usize = 64;
 /// Letters of one pattern.

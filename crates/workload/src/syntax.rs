@@ -248,6 +248,7 @@ pub(crate) struct RawWork {
     #[serde(default)]
     pub private: Vec<Spanned<String>>,
     pub unconfined: Option<Spanned<bool>>,
+    pub exit_status: Option<Spanned<Vec<u8>>>,
     pub input: Option<Spanned<String>>,
     pub script: Option<Spanned<String>>,
     pub reports: Option<Spanned<Reports>>,

@@ -142,6 +142,9 @@ pub struct Work {
     /// Whether it is not confined to the contender's folder.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unconfined: bool,
+    /// Exit statuses that count as success; empty: 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exit_status: Vec<u8>,
     /// Its standard input.
     pub input: Option<String>,
     /// Parts that it reports.

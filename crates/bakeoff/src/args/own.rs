@@ -41,6 +41,12 @@ pub struct Own {
     /// Do not confine these commands to the contender's folder; they keep all rights of their user
     #[arg(long, requires = "command", hide_short_help = true)]
     pub unconfined: bool,
+    /// Exit statuses of these commands that count as success, such as 0,1 [default: 0]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "command", hide_short_help = true)]
+    pub exit_status: Vec<u8>,
+    /// File that each of these commands reads as its standard input, at most 64 KiB [default: nothing]
+    #[arg(long, value_name = "FILE", requires = "command", hide_short_help = true)]
+    pub input: Option<PathBuf>,
     /// Page cache state when a command or a fio job starts
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub start: Start,

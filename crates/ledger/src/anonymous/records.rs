@@ -162,7 +162,8 @@ impl Cleaner<'_> {
 
     /// A program of the user's own: what it is stays, since it is what was measured.
     fn command(&mut self, command: &mut Command) {
-        let Command { words: _, environment, user, input, private, unconfined: _, figures: _, reports: _ } = command;
+        let Command { words: _, environment, user, input, private, unconfined: _, exit_statuses: _, figures: _, reports: _ } =
+            command;
         for (name, value) in environment {
             if name != "LANG" {
                 self.text(value, LEFT_OUT, Rule::Output);

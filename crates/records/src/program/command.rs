@@ -25,12 +25,23 @@ pub struct Command {
     /// It is not confined to the root: it keeps all rights of its user, and writes wherever that may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfined: bool,
+    /// Exit statuses that count as success; empty: 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exit_statuses: Vec<u8>,
     /// What it says of itself that is to be judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<OwnFigure>,
     /// Parts of its work that it reports with their bytes, operations and latencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reports: Option<Reports>,
+}
+
+impl Command {
+    /// Whether a program that ended with this status succeeded.
+    pub fn accepts(&self, status: i32) -> bool {
+        let named = || self.exit_statuses.iter().any(|one| i32::from(*one) == status);
+        if self.exit_statuses.is_empty() { status == 0 } else { named() }
+    }
 }
 
 /// How a program reports parts of its work, and which of them are taken.
