@@ -1,5 +1,5 @@
-//! Cleaning up after runs that were interrupted: finding what they left, and removing what is proven to be theirs.
-//! In: marks and records of [`crate::ownership`]. Out: what was found, what was removed, what could not be.
+//! Cleaning up after interrupted runs: finding what they left, and removing what is proven to be theirs.
+//! In: cleanup records of [`crate::ownership`]. Out: what was found, what was removed, what could not be.
 
 pub(crate) mod clean;
 pub(crate) mod leftover;

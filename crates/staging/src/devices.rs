@@ -1,6 +1,6 @@
 //! Devices: which ones may be erased, images in place of one, loop devices, and their settings in sysfs.
-//! In: paths that a person named. Out: devices that are held, images that are attached.
-//! What is written down about them, so that it can be removed later, is [`crate::ownership`]'s.
+//! In: paths that the user gave. Out: devices that are held, images that are attached.
+//! The cleanup records of what was created are in [`crate::ownership`].
 
 pub(crate) mod custody;
 pub(crate) mod image;

@@ -1,6 +1,6 @@
-//! What a filesystem can do, found out on a fresh image or in a directory, not copied from a manual.
+//! The features of a filesystem, tested on a fresh image or in a directory, not copied from a manual.
 //! In: a target and the name of a filesystem. Out: one [`Feature`] for each question of [`QUESTIONS`], in their order.
-//! Every try has a limit and says what was tried; nothing stays mounted.
+//! Every test has a limit and states what was tried; nothing stays mounted.
 
 mod cached;
 mod damage;
@@ -21,7 +21,7 @@ use records::{Closing, Contender};
 use std::path::Path;
 use std::time::Duration;
 
-/// What is asked: a key, and the question in a few words.
+/// The questions, each a key and a few words.
 pub const QUESTIONS: [(&str, &str); 36] = [
     ("name_bytes", "longest name, in bytes"),
     ("name_letters", "longest name, in two-byte characters"),
@@ -61,7 +61,7 @@ pub const QUESTIONS: [(&str, &str); 36] = [
     ("shrink", "shrinks"),
 ];
 
-/// Answers by key, as they are found.
+/// Answers by key, in the order in which they are found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     answers: Vec<(&'static str, Answer)>,
@@ -72,7 +72,7 @@ impl Found {
         self.answers.push((key, answer));
     }
 
-    /// In the order of the questions; one that was not asked says so.
+    /// In the order of the questions; a question that was not tried is answered so.
     fn in_order(mut self) -> Vec<Feature> {
         QUESTIONS
             .iter()
@@ -85,10 +85,10 @@ impl Found {
     }
 }
 
-/// Probes a filesystem on this target, which must be of images.
+/// Probes a filesystem on this target, which must use images.
 ///
 /// # Errors
-/// It cannot be made or mounted here at all; a single question that cannot be answered is an answer.
+/// It cannot be made or mounted here at all. A single question that fails is an answer.
 pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>, StagingError> {
     let filesystem = target.registry.get(name)?.clone();
     let mut found = unharmed(target, &filesystem)?;
@@ -96,7 +96,7 @@ pub fn probe_filesystem(target: &mut Target, name: &str) -> Result<Vec<Feature>,
     Ok(found.in_order())
 }
 
-/// The same where a kernel may hang of what is harmed: what is not answered by then is not known, and what was made stays as it is.
+/// The same with a time limit, since a kernel may hang on damage. Questions without an answer by then are unknown, and what was made stays.
 ///
 /// # Errors
 /// As of [`probe_filesystem`].
@@ -125,7 +125,7 @@ pub(crate) fn probe_with_patience(
     Ok(found.in_order())
 }
 
-/// What is asked without harming anything.
+/// The questions that cause no damage.
 fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, StagingError> {
     let mut found = Found::default();
     let plain = Contender::plain(&filesystem.name);
@@ -133,7 +133,7 @@ fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, Stagi
     let root = stage.state.seen(&stage.state.root);
     in_folder(&root, &mut found);
     times::prepare(&root);
-    // What is only kept in memory does not count.
+    // Values that are only in memory do not count.
     match stage.remount() {
         Ok(_) => times::read(&root, true, &mut found),
         Err(error) => found.put("time_range", Answer::untold(error.to_string())),
@@ -146,7 +146,7 @@ fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, Stagi
     Ok(found)
 }
 
-/// What its check said of it after all this.
+/// The result of its check after all this.
 fn checked(filesystem: &Filesystem, closing: &Closing) -> Answer {
     let command = || filesystem.check.as_ref().map(|check| check.command.join(" ")).unwrap_or_default();
     match (closing.whole, closing.check_seconds) {
@@ -162,10 +162,10 @@ fn checked(filesystem: &Filesystem, closing: &Closing) -> Answer {
     }
 }
 
-/// Probes whatever is mounted where a directory lies, as far as that goes without formatting.
+/// Probes the filesystem of a directory, as far as possible without formatting.
 ///
 /// # Errors
-/// Nothing can be written there.
+/// The directory is not writable.
 pub fn probe_directory(target: &mut Target) -> Result<Vec<Feature>, StagingError> {
     let mut found = Found::default();
     let contender = Contender { filesystem: crate::DIRECTORY.into(), ..Contender::plain("directory") };
@@ -178,7 +178,7 @@ pub fn probe_directory(target: &mut Target) -> Result<Vec<Feature>, StagingError
     Ok(found.in_order())
 }
 
-/// What needs no more than a folder.
+/// The questions that need only a folder.
 fn in_folder(root: &Path, found: &mut Found) {
     names::probe(root, found);
     space::probe(root, found);

@@ -1,5 +1,5 @@
-//! Filesystems as data: what their files in `filesystems/` and `shared/` say, and the words of their commands.
-//! In: TOML, a contender's options, what a mounted filesystem shows. Out: descriptions, command lines, what was obeyed.
+//! Filesystems as data: the files in `filesystems/` and `shared/`, and the words of their commands.
+//! In: TOML, a contender's options, what a mounted filesystem shows. Out: descriptions, command lines, the options in force.
 //! Nothing is made or mounted here.
 
 pub(crate) mod description;

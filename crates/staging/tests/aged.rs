@@ -1,6 +1,6 @@
-//! Aged images on real filesystems: kept, restored, proven equal; on images and on a device.
-//! In: filesystems with a file or two that stand for years of use. Out: assertions on what comes back.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Aged images on real filesystems: kept, restored, verified; on images and on a device.
+//! In: filesystems with a file or two instead of years of use. Out: assertions on the restored content.
+//! Without root nothing can be formatted; the tests then print this and pass.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn cache(bench: &Bench) -> AgedCache {
     AgedCache::with_records(bench.folder.path().join("aged"), 8 << 30, records)
 }
 
-/// Where this process reaches a path of a stage that may be in a namespace.
+/// The path by which this process reaches a path of a stage that may be in a namespace.
 fn reach(stage: &staging::Stage<'_>, path: &std::path::Path) -> PathBuf {
     match stage.enter().iter().position(|word| word == "-t").and_then(|at| stage.enter().get(at + 1)) {
         Some(pid) => PathBuf::from(format!("/proc/{pid}/root{}", path.display())),
@@ -21,7 +21,7 @@ fn reach(stage: &staging::Stage<'_>, path: &std::path::Path) -> PathBuf {
     }
 }
 
-/// Keeps an image with one file on it; its key.
+/// Keeps an image with one file on it; returns its key.
 fn keep(target: &mut Target, bench: &Bench, name: &str) -> String {
     let contender = bench.contender(name);
     let key = target.aged_key(&contender, "one file").expect("a key");

@@ -1,5 +1,5 @@
-//! Bad input that concerns devices, sizes, tools and directories: one clear error each, and nothing touched.
-//! In: what a person may get wrong. Out: errors that say what was wrong and what to do.
+//! Bad input for devices, sizes, tools and directories: one clear error each, and nothing is touched.
+//! In: mistakes of users. Out: errors that name the mistake and what to do.
 //! A folder that must stay empty proves that nothing was made.
 
 mod common;

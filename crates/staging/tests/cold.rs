@@ -1,6 +1,6 @@
-//! Cold starts: by mounting anew and by dropping caches, and what stands in the way of either.
-//! In: images in a scratch folder, staged each way. Out: assertions on what is read from the device, and on what is said.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Cold starts: by remounting and by dropping caches, and what prevents either.
+//! In: images in a scratch folder, staged each way. Out: assertions on reads from the device, and on messages.
+//! Without root nothing can be formatted; the tests then print this and pass.
 
 mod common;
 
@@ -10,7 +10,7 @@ use staging::{Stage, Where};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-/// A process that some of these tests start has a copy of all mounts, and what it has a copy of cannot start cold by mounting anew.
+/// Some of these tests start a process with a copy of all mounts, and a copied mount cannot start cold by remounting.
 static MOUNTS: RwLock<()> = RwLock::new(());
 
 /// For tests that start such a process.
@@ -23,7 +23,7 @@ fn beside() -> RwLockReadGuard<'static, ()> {
     MOUNTS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stages each of these on an image of its own, once for each way to start cold, has the work done there and closes it.
+/// Stages each of these on an image of its own, once for each way to start cold, runs the work there and closes it.
 fn staged_each_way(names: &[&str], work: impl Fn(&str, ColdWay, &mut Stage<'_>)) {
     let bench = Bench::new();
     for (name, way) in each_way(names) {
@@ -35,7 +35,7 @@ fn staged_each_way(names: &[&str], work: impl Fn(&str, ColdWay, &mut Stage<'_>))
     }
 }
 
-/// Stages ext4 there with a file of 1 MiB, has the work done and closes it.
+/// Stages ext4 there with a file of 1 MiB, runs the work and closes it.
 fn with_file(bench: &Bench, place: &Where, work: impl FnOnce(&mut Stage<'_>)) {
     let mut target = bench.open(place).expect("empty, and ours");
     let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
@@ -58,11 +58,11 @@ fn a_cold_start_reads_from_the_device_and_a_warm_one_does_not() {
             assert_eq!(read_file(stage, "file"), 16 << 20);
             system::Snapshot::take().since(&before, stage.watch()).device.expect("watched").read_bytes
         };
-        // Another test's dropping may come in between, so what must be warm is tried again.
+        // Another test may drop caches in between, so the warm read is repeated.
         let warm = (0..10).map(|_| read(stage)).find(|bytes| *bytes < 8 << 20).unwrap_or(u64::MAX);
         let dropped = stage.drop_caches().expect("root may");
         assert!(dropped.complete, "{name}: {dropped:?}");
-        // What has a cache of its own is emptied of both.
+        // A filesystem with a cache of its own is emptied of both.
         let gone = if name == "zfs" { ColdWay::Drop } else { way };
         assert_eq!(dropped.start.way, gone, "{name}: {dropped:?}");
         assert_eq!(dropped.mounted_anew, name == "zfs" || way == ColdWay::Remount, "{name}");
@@ -91,7 +91,7 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
             let shown = common::run(&["fincore", "--bytes", "--noheadings", "--output", "PAGES", &path]);
             shown.trim().parse().expect("a number")
         };
-        // Dropping is for the whole machine: another test's may come in between, so what must be warm is tried again.
+        // Dropping affects the whole machine: another test may do it in between, so the warm read is repeated.
         let warm = (0..10).any(|_| read_file(stage, "file") == 4 << 20 && cached() == 1024);
         assert!(warm, "{name}: a file that was read is cached");
         assert!(stage.drop_caches().expect("root may").complete, "{name}");
@@ -192,11 +192,11 @@ fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
     with_file(&bench, &bench.image(64), |stage| {
         let mut holder = std::process::Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sleep", "60"])
-            // Its copy of the mount stays in use when it is detached.
+            // A busy copy of the mount stays when the mount is detached.
             .current_dir(stage.root())
             .spawn()
             .expect("unshare starts");
-        // Until it has its own namespace, it has ours.
+        // Until it has its own namespace, it is in ours.
         let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
         while namespace(&holder.id().to_string()) == namespace("thread-self") {
             std::thread::sleep(Duration::from_millis(5));
@@ -227,7 +227,7 @@ fn a_checkpoint_that_is_killed_leaves_nothing_frozen() {
     let mut stage = target.stage(&bench.contender("ext4")).unwrap_or_else(|error| panic!("{error}"));
     let node = stage.device().expect("a loop device").path.clone();
     stage.drop_caches().expect_err("its checkpoint is killed");
-    // This would wait for ever.
+    // On a frozen filesystem, this would block for ever.
     write_file(&stage, "file", 4096);
     stage.close().expect("closed");
     let attached = format!("/sys/block/{}/loop/backing_file", node.file_name().expect("a name").display());

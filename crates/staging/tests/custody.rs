@@ -1,6 +1,6 @@
-//! Custody: nothing is formatted that its owner did not name.
-//! In: loop devices that stand for real disks, in every state that forbids touching them. Out: refusals that say why.
-//! Compared by device number: partitions, holders, symbolic links and bind mounts do not get past.
+//! Custody: no device is formatted unless its owner named it.
+//! In: loop devices in place of real disks, in every state that forbids touching them. Out: refusals with a reason.
+//! Devices are compared by number, so that partitions, holders, symbolic links and bind mounts are recognized.
 
 mod common;
 
@@ -9,7 +9,7 @@ use staging::{StagingError, Where};
 use std::path::{Path, PathBuf};
 use system::{Command, Journal, Sysfs as _};
 
-/// The refusal, which must come before anything was written.
+/// The refusal, which must come before anything is written.
 fn refusal(place: &Where) -> String {
     let bench = Bench::new();
     let error = bench.open(place).expect_err("it must not be taken");
@@ -83,7 +83,7 @@ fn a_mounted_device_is_refused_by_any_of_its_names() {
         let text = refusal(&device(path, Some(&disk.by_id)));
         assert!(text.contains("is mounted on"), "{text}");
     }
-    // A node of another name with the same number.
+    // A node with another name and the same number.
     let node = PathBuf::from(format!("/dev/bakeoff-test-{}", std::process::id()));
     let number = system::BlockDevice::find(&disk.path).expect("there").number;
     run(&["mknod", &node.display().to_string(), "b", &number.major.to_string(), &number.minor.to_string()]);
@@ -236,7 +236,7 @@ fn a_device_that_somebody_has_open_is_refused() {
 fn a_device_that_only_a_thread_has_open_is_refused() {
     prerequisites::needs!(root, loop_devices, python);
     let disk = Disk::new("thread", 64);
-    // A thread that gave up sharing has descriptors that /proc/PID/fd does not show.
+    // A thread that has unshared its descriptor table has descriptors that /proc/PID/fd does not show.
     let script = "import ctypes, os, sys, threading\n\
         def hold():\n    ctypes.CDLL(None).unshare(0x400)\n    held = os.open(sys.argv[1], os.O_RDWR)\n    \
         print('open', flush=True)\n    threading.Event().wait()\n\
@@ -291,7 +291,7 @@ fn what_was_written_to_the_device_meanwhile_is_seen_before_mkfs() {
     let disk = Disk::new("meanwhile", 64);
     let bench = Bench::new();
     let mut target = bench.open(&disk.place()).expect("free");
-    // Writing the device through its backing file goes past every lock, as another machine on a shared disk would.
+    // Writing the device through its backing file bypasses every lock, as another machine on a shared disk would.
     let other = tempfile::NamedTempFile::new().expect("a file");
     other.as_file().set_len(64 << 20).expect("sparse");
     run(&["mkfs.ext4", "-q", "-F", "-L", "precious", &other.path().display().to_string()]);

@@ -1,6 +1,6 @@
-//! Features found out on fresh images: what is known of two filesystems must come out, and nothing must stay behind.
+//! Features tested on fresh images: the known features of two filesystems must be found, and nothing may stay behind.
 //! In: images in a scratch folder. Out: assertions on answers.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Without root nothing can be formatted; the tests then print this and pass.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Files of filesystems with parts changed are read or refused, never with a panic.
+//! Mutated filesystem files are read or refused, never with a panic.
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;

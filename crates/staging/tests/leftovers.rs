@@ -1,6 +1,6 @@
-//! Cleaning after kill -9: the next start finds what was left by its mark, and removes that and nothing else.
+//! Cleaning after kill -9: the next start finds what was left by its cleanup record, and removes that and nothing else.
 //! In: this test program itself, started again to stage something and then be killed. Out: a clean machine.
-//! The moments of killing are spread over staging, work and taking down.
+//! The moments of killing are spread over setup, work and teardown.
 
 mod common;
 
@@ -16,7 +16,7 @@ const FOLDER: &str = common::VICTIM;
 const FILESYSTEM: &str = "BAKEOFF_TEST_FILESYSTEM";
 const DEVICE: &str = "BAKEOFF_TEST_DEVICE";
 
-/// Not a test by itself: what the killed process does, over and over.
+/// Not a test by itself: the loop that the killed process runs.
 #[test]
 fn victim() {
     let (Ok(folder), Ok(name)) = (std::env::var(FOLDER), std::env::var(FILESYSTEM)) else {
@@ -50,8 +50,8 @@ fn kill_after(child: Child, milliseconds: u64) -> u32 {
     kill(child)
 }
 
-/// Kills a run that is still at work. A child that it was just starting has its locks until it runs, and is waited for:
-/// as long as the killed process is not reaped, for the kernel shows no locks of one that is gone.
+/// Kills a run that is still working. A child that it was starting holds its locks until exec. This waits for the child before the killed
+/// process is reaped, since the kernel shows no locks of a process that is gone.
 fn kill(mut child: Child) -> u32 {
     assert!(child.try_wait().expect("ours").is_none(), "it was still at work");
     child.kill().expect("ours");
@@ -83,7 +83,7 @@ fn whatever_moment_a_run_is_killed_in_its_traces_are_found_and_removed() {
     for (round, filesystem) in
         ["ext4", "xfs", "zfs", "btrfs", "ext4", "zfs", "xfs+bfq", "ext4+kyber", "zfs", "zfs"].into_iter().enumerate()
     {
-        // Uneven steps, so that staging, the work and the taking down are all hit.
+        // Uneven steps, so that setup, work and teardown are all hit.
         let pid = kill_after(start(folder, filesystem, None), 90 + 137 * round as u64);
         let found = of(pid, folder);
         for cleaned in staging::clean(&found, &bench.journal) {
@@ -98,7 +98,7 @@ fn whatever_moment_a_run_is_killed_in_its_traces_are_found_and_removed() {
 
 fn nothing_of(id: &str, folder: &Path) {
     let run = Path::new("/run/bakeoff").join(id);
-    // A run that another test or person starts meanwhile cleans too, and is waited for.
+    // A run that another test or user starts meanwhile cleans too; wait for it.
     for _ in 0..200 {
         if !run.exists() && std::fs::read_dir(folder).expect("there").next().is_none() {
             break;
@@ -147,7 +147,7 @@ fn a_run_that_lives_is_left_alone() {
     stage.close().expect("closed");
 }
 
-/// What a run left that was killed with an image attached: its process, and the image.
+/// Leftovers of a run that was killed with an image attached: its process, and the image.
 fn killed_with_image(folder: &Path) -> (u32, PathBuf) {
     let child = start(folder, "ext4", None);
     let image = (0..5000).find_map(|_| {
@@ -164,7 +164,7 @@ fn cleaned_well(found: &[Leftover], bench: &Bench) {
     }
 }
 
-/// Unmounts what a run has mounted, as its mount namespace would with its end.
+/// Unmounts the mounts of a run, as the end of its mount namespace would.
 fn unmount_of(id: &str) {
     let folder = Path::new("/run/bakeoff").join(id);
     for mount in system::mounts::here().into_iter().filter(|mount| mount.point.starts_with(&folder)) {
@@ -172,7 +172,7 @@ fn unmount_of(id: &str) {
     }
 }
 
-/// Takes away the mark of a run, as where its container is gone with its state folder.
+/// Removes the cleanup record of a run, as if its container was gone with its state folder.
 fn lose_mark(id: &str) {
     for ending in ["json", "lock"] {
         let _ = std::fs::remove_file(format!("/var/lib/bakeoff/marks/{id}.{ending}"));
@@ -264,7 +264,7 @@ fn an_image_that_somebody_has_mounted_is_set_aside_until_it_is_free() {
     let (pid, image) = killed_with_image(&images);
     let found = of(pid, &images);
     unmount_of(&found[0].id);
-    // Somebody looks at what the dead run left; its mkfs may need a moment to end.
+    // Another user mounts what the dead run left; its mkfs may need a moment to end.
     let path = image.display().to_string();
     let node = common::run(&["losetup", "--noheadings", "--output", "NAME", "--associated", &path]).trim().to_string();
     let made = (0..100).any(|_| {
@@ -284,7 +284,7 @@ fn an_image_that_somebody_has_mounted_is_set_aside_until_it_is_free() {
     assert_eq!(again.len(), 1, "it is tried again");
     assert!(!again[0].problems.is_empty(), "and known why");
     drop(mounted);
-    // A mount namespace that another test made in between has a copy of the mount, for as long as it lives.
+    // A mount namespace that another test made in between has a copy of the mount while it exists.
     let freed = (0..600).any(|_| {
         let problems = clean(&again, &bench).into_iter().flat_map(|cleaned| cleaned.problems).collect::<Vec<_>>();
         assert!(problems.iter().all(|problem| problem.contains("is in use")), "{problems:?}");
@@ -297,7 +297,7 @@ fn an_image_that_somebody_has_mounted_is_set_aside_until_it_is_free() {
     assert!(!image.exists() && of(pid, &images).is_empty());
 }
 
-/// A mount namespace with a state folder of its own, as a container has; PID namespace included where asked.
+/// A mount namespace with a state folder of its own, as a container has; with a PID namespace if requested.
 fn in_container(folder: &Path, own_processes: bool) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]);
@@ -331,7 +331,7 @@ fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_li
         assert!(seen > 0, "it made no image");
         child.kill().expect("ours");
         child.wait().expect("gone");
-        // Its processes and its mounts end in their own time: what is still in use is set aside, and tried again.
+        // Its processes and mounts end later: what is still in use stays recorded, and is tried again.
         let mut cleaned = Vec::new();
         for _ in 0..100 {
             let found = survey(folder).leftovers;
@@ -346,7 +346,7 @@ fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_li
         let images: Vec<_> = std::fs::read_dir(folder).expect("there").flatten().collect();
         assert!(images.is_empty(), "{images:?}: {cleaned:?}");
     }
-    // A container would have a /run of its own, which goes with it.
+    // A container would have a /run of its own, which ends with it.
     let state = folder.with_extension("state");
     for mark in std::fs::read_dir(state.join("marks")).expect("there").flatten() {
         let id = mark.path().file_stem().expect("an id").to_owned();
@@ -371,7 +371,7 @@ fn two_who_clean_at_once_do_not_disturb_each_other() {
                 scope.spawn(|| cleaned_well(&found, &bench));
             }
         });
-        // One may have met what another was just removing, and set it aside for the next time.
+        // One cleaner may have met something that another was just removing, and left it for the next time.
         cleaned_well(&of(pid, folder), &bench);
         assert!(of(pid, folder).is_empty());
         found.iter().for_each(|leftover| nothing_of(&leftover.id, folder));
@@ -388,7 +388,7 @@ fn a_run_that_lives_is_known_by_its_lock_where_its_process_cannot_be_seen() {
     let stage = target.stage(&bench.contender("ext4")).expect("staged");
     let id = stage.found().filesystem.clone();
     assert_eq!(id, "ext4");
-    // Another PID namespace with the same state folder: no process of ours is to be seen there.
+    // Another PID namespace with the same state folder: our processes are not visible there.
     let this = std::env::current_exe().expect("this program");
     let output = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "--pid", "--fork", "--mount-proc"])
@@ -403,7 +403,7 @@ fn a_run_that_lives_is_known_by_its_lock_where_its_process_cannot_be_seen() {
     stage.close().expect("closed");
 }
 
-/// Not a test by itself: cleans everything that it takes for left over in its folder, and expects nothing there.
+/// Not a test by itself: cleans everything that it considers left over in its folder, and expects nothing there.
 #[test]
 fn cleaner() {
     let (Ok(folder), Ok(_)) = (std::env::var(FOLDER), std::env::var("BAKEOFF_TEST_CLEANER")) else {
@@ -486,7 +486,7 @@ fn a_filesystem_that_was_left_frozen_is_thawed_and_removed() {
     let folder = bench.folder.path();
     let mut child = start(folder, "ext4", None);
     let mut frozen = None;
-    // Freeze it from outside as soon as it is mounted, and kill its owner then.
+    // Freeze it from outside as soon as it is mounted, then kill its owner.
     for _ in 0..2000 {
         let point = of_living(child.id());
         frozen =
@@ -506,7 +506,7 @@ fn a_filesystem_that_was_left_frozen_is_thawed_and_removed() {
     }
 }
 
-/// The mountpoint of a process's stage, told by the mark.
+/// The mountpoint of a process's stage, by its cleanup record.
 fn of_living(pid: u32) -> Option<String> {
     let marks = std::fs::read_dir("/var/lib/bakeoff/marks").ok()?;
     let text = marks.flatten().find_map(|entry| {

@@ -1,6 +1,6 @@
-//! Marks as they are found: of version 0.1, cut off, naming what no run makes; and images that no mark or record tells of.
-//! In: marks and files that were written by hand. Out: assertions on what is removed, and on what stays.
-//! Without root there are no images and no marks of them; the tests say so and pass.
+//! Cleanup records in odd states: of version 0.1, cut off, with things that no run makes; and images without any record.
+//! In: records and files that were written by hand. Out: assertions on what is removed, and on what stays.
+//! Without root there are no images and no records of them; the tests then print this and pass.
 
 mod common;
 
@@ -71,7 +71,7 @@ fn a_mark_of_the_first_version_is_cleaned_where_its_path_is_still_a_plain_file()
     }
 }
 
-/// A container that is killed in the middle of a checkpoint takes its mounts with it, and leaves the filesystem frozen.
+/// A container that is killed during a checkpoint loses its mounts, and leaves the filesystem frozen.
 #[test]
 fn a_filesystem_that_is_frozen_and_mounted_nowhere_is_thawed_and_its_image_removed() {
     if !root() {

@@ -1,6 +1,6 @@
-//! What needs the owner's word though no tool knows a signature: data, neighbours in use; and the names that the word may use.
-//! In: loop devices that stand for disks with raw data, partitions and second copies. Out: refusals that say which word allows it.
-//! What Bakeoff itself leaves on a device needs no word the next time.
+//! What needs `--erase` even without a known signature: data, neighbours in use; and the names that `--erase` accepts.
+//! In: loop devices in place of disks with raw data, partitions and second copies. Out: refusals that name the word which allows it.
+//! What Bakeoff itself leaves on a device needs no `--erase` the next time.
 
 mod common;
 
@@ -81,7 +81,7 @@ fn a_mounted_sibling_needs_the_word_and_is_named() {
     let text = refusal(&free);
     let sibling = parts[0].display().to_string();
     assert!(text.contains(&sibling) && text.contains("is mounted on") && text.contains("1234abcd-02"), "{text}");
-    // The sibling's name does not mean this one.
+    // The sibling's name does not name this one.
     assert!(refusal(&named(&parts[1], "1234abcd-01")).contains("does not name it"));
     for word in ["1234abcd-02", "1234ABCD-02", "PARTUUID=1234abcd-02"] {
         drop(Bench::new().open(&named(&parts[1], word)).unwrap_or_else(|error| panic!("{word}: {error}")));
@@ -133,7 +133,7 @@ fn a_lock_names_the_process_that_holds_it_and_none_that_is_gone() {
     let disk = Disk::new("stale", 32);
     let lock = format!("/run/bakeoff/locks/{}.lock", disk.path.file_name().expect("named").to_string_lossy());
     std::fs::create_dir_all("/run/bakeoff/locks").expect("made");
-    // What an earlier holder wrote there says nothing about who holds it now.
+    // Content by an earlier holder does not identify the present one.
     std::fs::write(&lock, "999999").expect("written");
     let holder = Helper::under(&["flock", "--no-fork", &lock, "sh"], "true");
     let error = Bench::new().open(&disk.place()).map(drop).expect_err("held");

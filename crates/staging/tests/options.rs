@@ -1,6 +1,6 @@
-//! Options as axes ask for them: written as each mkfs takes them, read back, and put back afterwards, whatever happens.
-//! In: images, and loop devices that stand for real disks. Out: assertions on what was found and what was left.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Options requested by axes: written in the form of each mkfs, read back, and restored afterwards, whatever happens.
+//! In: images, and loop devices in place of real disks. Out: assertions on what was found and what was left.
+//! Without root nothing can be formatted; the tests then print this and pass.
 
 mod common;
 
@@ -123,7 +123,7 @@ fn settings_are_put_back_after_a_failure() {
 
 const VICTIM: &str = "BAKEOFF_TEST_OPTIONS_DEVICE";
 
-/// Not a test by itself: what the killed process does.
+/// Not a test by itself: the work of the process that is killed.
 #[test]
 fn victim() {
     let Ok(path) = std::env::var(VICTIM) else {

@@ -1,6 +1,6 @@
-//! Devices of a contender's own beside the one under test: an external journal, an external log.
-//! In: loop devices that stand for disks, named by mkfs options. Out: assertions on what was made, found, refused and given back.
-//! Each is taken under the same custody as the device under test; nothing that is not declared can be named.
+//! A contender's own devices in addition to the one under test: an external journal, an external log.
+//! In: loop devices in place of disks, named by mkfs options. Out: assertions on what was made, found, refused and given back.
+//! Each has the same custody as the device under test; only declared devices can be named.
 
 mod common;
 
@@ -95,7 +95,7 @@ fn a_device_that_options_name_needs_its_own_word_and_is_refused_for_the_same_rea
     run(&["mkfs.ext4", "-q", "-L", "precious", &own.text()]);
     let text = refusal(&Terms::default());
     assert!(text.contains(&own.text()) && text.contains("precious") && text.contains(&own.by_id), "{text}");
-    // The word for the device under test is not the word for this one.
+    // `--erase` for the device under test does not cover this one.
     write_at(&disk.path, 0, b"data");
     let text = refusal(&words(&[&disk.by_id]));
     assert!(text.contains("precious"), "{text}");
@@ -173,7 +173,7 @@ fn what_an_interrupted_contender_left_on_its_journal_is_ours_by_its_label() {
     let label = run(&["blkid", "--probe", "--output", "value", "--match-tag", "LABEL", &own.text()]);
     drop(stage);
     assert_eq!(label.trim(), format!("bo-{}", target.id()));
-    // A contender that fails to be made gives its journal back, too.
+    // A contender that cannot be made gives its journal back, too.
     let odd = with(&bench, "ext4", &format!("-J device={} -O no_such_feature", own.text()));
     assert!(target.stage(&odd).expect_err("no such feature").is_of_contender());
     drop(target);

@@ -1,6 +1,5 @@
-//! What a run promises of its devices: the same ones are found before every mkfs, whatever their names lead to by then.
-//! In: loop devices that are replaced by others of the same name, while a target is open and between two. Out: refusals that
-//! describe both.
+//! Devices of a run keep their identity: the same ones are found before every mkfs, whatever their names lead to by then.
+//! In: loop devices that are replaced by others of the same name, while a target is open and between two. Out: refusals that describe both.
 
 mod common;
 
@@ -21,7 +20,7 @@ fn opened(bench: &Bench, path: &Path, promised: &[Promise], erase: &[String]) ->
     Target::open_under(&bench.registry, &Where::Device { path: path.into(), erase: None }, &terms, &bench.journal)
 }
 
-/// Another file behind the same node.
+/// Attaches another file to the same node.
 fn swapped(device: &Attached, file: &Path) -> bool {
     run(&["losetup", "--detach", &device.text()]);
     (0..100).any(|_| {
@@ -47,7 +46,7 @@ fn another_device_that_has_the_name_now_is_refused_with_both_descriptions() {
     let text = error.to_string();
     assert!(matches!(error, StagingError::Refused { .. }), "{text}");
     assert!(text.contains(&first.display().to_string()) && text.contains(&second.display().to_string()), "{text}");
-    // As another size, it is told by that as well.
+    // With another size, the size differs too.
     let large = sparse(folder.path(), "large", 128);
     assert!(swapped(&device, &large), "the node was taken by another test");
     let text = opened(&bench, &device.0, &promised, &[]).map(drop).expect_err("another one").to_string();
@@ -86,7 +85,7 @@ fn a_partition_is_told_by_its_identifier_and_its_place() {
     let promised = opened(&bench, &parts[0], &[], &[]).expect("empty").promises();
     let partition = promised[0].identity.partition.clone().expect("it is one");
     assert_eq!((partition.number, partition.start, partition.uuid.as_deref()), (1, MIB, Some("42420001-01")));
-    // The same place on a disk with another table.
+    // The same offset on a disk with another table.
     common::write_at(&disk.path, 0, &common::partition_table(0x4242_0002, &[32, 32]));
     run(&["partx", "--delete", &disk.text()]);
     run(&["partx", "--add", &disk.text()]);

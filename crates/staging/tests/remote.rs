@@ -1,4 +1,4 @@
-//! A stage over a stream answers what the stage itself answers, and ends when nobody speaks sense to it any more.
+//! A stage over a stream returns what the stage itself returns, and ends at an invalid request or with the stream.
 
 use staging::{
     Asked, Contender, DIRECTORY, Down, Engine, Link, Peer, Registry, Remote, Staged, Target, Transport, Where, serve,
@@ -46,7 +46,7 @@ impl Drop for Thread {
     }
 }
 
-/// Serves a directory on a thread; its engine repeats what it is told.
+/// Serves a directory on a thread; its engine repeats its input.
 fn served(folder: &Path) -> (UnixStream, JoinHandle<()>) {
     let (ours, theirs) = UnixStream::pair().expect("a pair of streams");
     let place = Where::Directory(folder.into());

@@ -1,6 +1,6 @@
-//! Custody by bytes: another device, another name or another process that uses the same bytes forbids touching them.
-//! In: loop devices over files, over each other, beside each other, with users of every kind. Out: refusals that say who.
-//! Nothing is compared by its name: hard links, nodes made elsewhere, other namespaces and roots do not get past.
+//! Custody by bytes: a device is refused if another device, name or process uses the same bytes.
+//! In: loop devices over files, over each other, beside each other, with users of every kind. Out: refusals that name the user.
+//! Nothing is compared by name, so that hard links, nodes made elsewhere, other namespaces and roots are recognized.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn file(folder: &Path, name: &str, mib: u64) -> PathBuf {
     path
 }
 
-/// The refusal, though the owner named the device in every way that there is.
+/// The refusal, even if the owner named the device in every possible way.
 fn refusal(device: &Path, words: &[&str]) -> String {
     let bench = Bench::new();
     let terms =
@@ -70,7 +70,7 @@ fn an_idle_loop_device_on_the_same_bytes_is_refused_and_one_beside_them_is_not()
     let text = refusal(&low.0, &[]);
     assert!(text.contains("same bytes") && text.contains(&*across.0.file_name().expect("named").to_string_lossy()));
     drop(across);
-    // What lies beside it in the same file and is in use needs the owner's word, which none can be here: the file is both's.
+    // A neighbour in use needs the owner's consent. No name can give it here: the file's name means both devices.
     run(&["mkfs.ext4", "-q", &high.text()]);
     let _mounted = Mounted::new(&[&high.text()], &folder.path().join("m"));
     let text = refusal(&low.0, &[&image.display().to_string()]);
@@ -90,7 +90,7 @@ fn stacks_of_loop_devices_are_followed_in_both_directions() {
     let inner = file(&mounted.0, "inner", 16);
     let nested = Attached::new(&inner, &[]);
     assert!(refusal(&lowest.0, &[]).contains("is mounted on"), "a file on it is behind another device");
-    // The nested one is on bytes of its own file, whoever else lies deeper.
+    // The nested one is on bytes of its own file, whatever else is below.
     drop(Bench::new().open(&nested.place()).expect("free"));
     let upper = Attached::new(&nested.0, &["--offset", "4096"]);
     let text = refusal(&nested.0, &[]);
@@ -158,7 +158,7 @@ fn a_file_that_a_process_can_write_is_refused_and_one_that_is_only_read_is_not()
     let text = refusal(&device.0, &[&path]);
     assert!(text.contains("the file behind it") && text.contains("is opened by process"), "{text}");
     drop(writer);
-    // Mapped, and the descriptor closed.
+    // Mapped, with the descriptor closed.
     let mapper = "import mmap,os,sys,time; f=os.open(sys.argv[1],os.O_RDWR); m=mmap.mmap(f,4096); os.close(f); \
                   print('mapped',flush=True); time.sleep(300)";
     let started =
@@ -178,7 +178,7 @@ fn a_device_that_is_open_by_a_node_outside_of_dev_or_in_another_root_is_refused(
         return;
     }
     let disk = Disk::new("elsewhere-open", 32);
-    // In a filesystem of its own, so that devices may be there.
+    // On a filesystem of its own, so that device nodes are allowed.
     let folder = tempfile::tempdir().expect("a folder");
     let _memory = Mounted::new(&["-t", "tmpfs", "-o", "dev", "tmpfs"], &folder.path().join("t"));
     let node = folder.path().join("t/n");
@@ -188,14 +188,14 @@ fn a_device_that_is_open_by_a_node_outside_of_dev_or_in_another_root_is_refused(
     let text = refusal(&disk.path, &[&disk.by_id]);
     assert!(text.contains("is opened by process"), "{text}");
     drop(opener);
-    // The mount through which it is open is gone from sight.
+    // The mount through which it is open is no longer visible.
     let tmpfs = folder.path().join("t").display().to_string();
     let line = format!("exec 3<{} && umount -l {tmpfs}", node.display());
     let hidden = Helper::under(&["unshare", "-m", "--propagation", "private", "sh"], &line);
     let text = refusal(&disk.path, &[&disk.by_id]);
     assert!(text.contains("is opened by process"), "{text}");
     drop(hidden);
-    // Another root directory, from which /dev is another folder.
+    // Another root directory, in which /dev is another folder.
     let root = folder.path().join("root");
     std::fs::create_dir(&root).expect("made");
     let _whole = Mounted::new(&["--bind", "/"], &root);
@@ -216,7 +216,7 @@ fn a_mount_that_only_another_root_directory_of_this_namespace_shows_is_seen() {
     let folder = tempfile::tempdir().expect("a folder");
     let space = folder.path().join("m");
     std::fs::create_dir(&space).expect("made");
-    // The first process of the namespace sees nothing but its own root; another one sees the mount.
+    // The first process of the namespace sees only its own root; another one sees the mount.
     let line = format!("mount --bind /proc {0} && (chroot / sleep 0.01); mount {1} {0}", space.display(), disk.text());
     let _other = Helper::under(&["unshare", "-m", "--propagation", "private", "sh"], &line);
     let text = refusal(&disk.path, &[&disk.by_id]);
@@ -237,14 +237,14 @@ fn a_disk_of_whose_bytes_a_loop_device_over_a_part_is_used_is_refused() {
     let mounted = Mounted::new(&[&over.text()], &folder.path().join("m"));
     let text = refusal(&parts[1], &["77aa0001-02"]);
     assert!(text.contains("is mounted on"), "{text}");
-    // The first partition lies beside it.
+    // The first partition is beside it.
     let text = refusal(&parts[0], &[]);
     assert!(text.contains("another part of its disk or file") && text.contains("77aa0001-01"), "{text}");
     drop(mounted);
-    // A mount namespace that another program of this machine made meanwhile may keep a copy of the mount for a while.
+    // A mount namespace that another program made meanwhile may keep a copy of the mount for a while.
     let text = refusal(&parts[1], &["77aa0001-02"]);
     assert!(text.contains("is attached to") || text.contains("mount namespace"), "{text}");
-    // The loop device itself lies on a partition that is mounted.
+    // The loop device itself is on a mounted partition.
     let _mounted = Mounted::new(&[&parts[1].display().to_string()], &folder.path().join("m"));
     let text = refusal(&over.0, &[]);
     assert!(text.contains("is mounted on"), "{text}");
@@ -258,7 +258,7 @@ fn the_file_of_an_imported_pool_is_refused() {
     let image = file(folder.path(), "image", 128);
     let device = Attached::new(&image, &[]);
     let path = image.display().to_string();
-    // A server of its own, which sees no other pool and ends with its namespaces.
+    // A separate server, which sees no other pool and ends with its namespaces.
     let line = format!(
         "(for folder in /run/zfs /var/lib/zfs /var/lock/zfs; do mkdir -p $folder && mount -t tmpfs tmpfs $folder; done; \
          zfs-fuse -n --no-kstat-mount & \

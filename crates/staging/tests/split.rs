@@ -1,5 +1,5 @@
-//! A device that is split: all its parts are used at the same time, each is checked like a device of its own, and none is left.
-//! In: loop devices that stand for disks. Out: stages on their parts, refusals, and disks as empty as before.
+//! A device that is split: all its parts are used at the same time, each is checked like a whole device, and none is left.
+//! In: loop devices in place of disks. Out: stages on their parts, refusals, and disks as empty as before.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn all_parts_are_mounted_at_once_and_the_disk_is_empty_afterwards() {
         return;
     }
     let bench = Bench::new();
-    // Above 512 MiB for each part, so that only some places are emptied.
+    // More than 512 MiB for each part, so that only some ranges are emptied.
     let disk = Disk::new("split", 1800);
     let mut targets = split(&bench, &disk, 3, false).expect("an empty disk");
     assert_eq!(shown(&disk).len(), 3);
@@ -111,7 +111,7 @@ fn a_disk_in_use_or_with_data_is_not_split_and_a_table_is_only_erased_with_its_o
     assert_eq!(shown(&disk).len(), 3);
     drop(targets);
     assert!(is_free(&bench, &disk));
-    // One that no table holds stays when the table goes.
+    // A partition outside any table stays when the table is removed.
     run(&["addpart", &disk.text(), "5", "2048", "4096"]);
     let text = refusal(&bench, &disk, true);
     assert!(text.contains("p5 that this run did not make") && text.contains("partx --delete"), "{text}");
@@ -139,13 +139,13 @@ fn right_before_mkfs_a_part_must_be_the_partition_that_was_made_and_unused() {
     let text = refused(&mut targets[1]).to_string();
     assert!(text.contains(&over.0.file_name().expect("named").to_string_lossy().into_owned()), "{text}");
     drop(over);
-    // Data of another on a part is not erased without its owner's word, which was not needed for the empty disk.
+    // Foreign data on a part is not erased without `--erase`, which the empty disk did not need.
     write_at(&part(&disk, 2), 40 * MIB, b"precious");
     let text = refused(&mut targets[1]).to_string();
     assert!(text.contains("holds data") && text.contains(&disk.by_id), "{text}");
     write_at(&part(&disk, 2), 40 * MIB, &[0; 8]);
     targets[1].stage(&contender).expect("empty again").close().expect("closed");
-    // The same number at another place is another partition.
+    // The same number at another offset is another partition.
     let held = targets.remove(1);
     drop(held);
     run(&["addpart", &disk.text(), "2", "204800", "4096"]);
@@ -171,7 +171,7 @@ fn a_partition_is_not_split_again() {
 const FOLDER: &str = common::VICTIM;
 const DEVICE: &str = "BAKEOFF_TEST_DEVICE";
 
-/// Not a test by itself: what the killed process does, over and over.
+/// Not a test by itself: the loop that the killed process runs.
 #[test]
 fn victim() {
     let (Ok(_), Ok(path)) = (std::env::var(FOLDER), std::env::var(DEVICE)) else { return };
@@ -192,7 +192,7 @@ fn ids_of(pid: u32, folder: &Path) -> Vec<String> {
     found.map(|leftover| leftover.id).collect()
 }
 
-/// Starts the victim on a disk, and kills it at a moment that this chooses.
+/// Starts the victim on a disk, and kills it at the moment that `wait` chooses.
 fn killed(disk: &Disk, folder: &Path, wait: impl FnOnce()) -> u32 {
     let mut child = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args(["victim", "--exact", "--test-threads=1"])
@@ -227,7 +227,7 @@ fn whatever_moment_a_run_on_parts_is_killed_in_no_part_is_left() {
             }
         }
         assert_eq!((ids_of(pid, folder), shown(&disk)), (Vec::new(), Vec::new()), "round {round}");
-        // What a killed mkfs left has no label yet.
+        // The leftover of a killed mkfs has no label yet.
         run(&["blkdiscard", "--zeroout", &disk.text()]);
     }
     assert!(met > 0, "no kill met a disk with parts");

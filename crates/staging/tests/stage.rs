@@ -1,6 +1,6 @@
-//! Staging for real: every filesystem and every published option set on loop devices.
+//! Real staging: every filesystem and every published option set on loop devices.
 //! In: images in a scratch folder. Out: assertions on what was found, and on a machine that is clean afterwards.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Without root nothing can be formatted; the tests then print this and pass.
 
 mod common;
 
@@ -177,7 +177,7 @@ fn what_is_planned_is_what_is_run() {
             if !pid.is_empty() {
                 line = line.replace(&format!("-t {pid} "), "-t PID ");
             }
-            // A setting that is put back is what it was, which a plan does not know.
+            // A setting is restored to its former value, which a plan does not know.
             let closing = ran.iter().any(|line: &String| line.starts_with("umount"));
             if let Some((_, setting)) = line.split_once(" > /sys").filter(|_| closing) {
                 line = format!("sh -c 'echo WAS > /sys{setting}");
@@ -235,7 +235,7 @@ fn a_device_that_a_mount_out_of_sight_still_holds_is_checked_when_that_is_gone()
     }
 }
 
-/// The kernel knows a file by where it lay; nobody else does once its folder is gone.
+/// The kernel shows a file by its former path, which leads nowhere once its folder is gone.
 #[test]
 fn an_image_whose_folder_was_removed_leaves_no_loop_device() {
     if !root() {
@@ -286,7 +286,7 @@ fn the_reason_of_a_damaged_filesystem_is_one_line_and_the_whole_answer_is_kept()
     let stage = target.stage(&bench.contender("ext4")).expect("staged");
     write_file(&stage, "file", 1 << 20);
     stage.sync().expect("synced");
-    // Bitmaps and the inodes in use lie in the first megabyte.
+    // Bitmaps and the inodes in use are in the first megabyte.
     let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
     let image = std::fs::File::options().write(true).open(&file).expect("opened");
     std::os::unix::fs::FileExt::write_all_at(&image, &[0xa5; 1 << 20], 100 << 10).expect("written over");
@@ -349,7 +349,7 @@ fn a_mount_that_is_gone_under_the_work_is_a_passing_cause() {
         let error = stage.beneath("the work").expect("its mount is gone");
         assert_eq!(error.cause(), Cause::Passing, "{name}: {error}");
         assert!(error.to_string().contains("no longer mounted"), "{name}: {error}");
-        // Whatever closing says of a filesystem that somebody else took off, nothing of it stays.
+        // Whatever closing returns after a foreign unmount, nothing is left.
         let _ = stage.close();
     }
     let id = target.id().to_string();
@@ -357,7 +357,7 @@ fn a_mount_that_is_gone_under_the_work_is_a_passing_cause() {
     nothing_is_left(&bench, &id);
 }
 
-/// What comes of zfs-fuse where its description has another text in one place.
+/// The result with zfs-fuse if its description has another text in one place.
 fn staged_and_closed(place: &str, instead: &str) -> Result<(), StagingError> {
     let mut bench = Bench::new();
     let zfs = include_str!("../../../filesystems/zfs.toml");
@@ -383,7 +383,7 @@ fn a_server_that_is_killed_while_its_filesystem_is_set_up_or_checked_is_a_passin
     }
 }
 
-/// A process in a mount namespace of its own, which has copied all mounts.
+/// A process in a separate mount namespace, which has copied all mounts.
 fn with_copied_mounts(folder: &std::path::Path) -> std::process::Child {
     let words = ["--mount", "--propagation", "private", "sleep", "61"];
     let mut command = std::process::Command::new("unshare");

@@ -1,6 +1,6 @@
-//! Aged contenders: set up to be aged, kept as images, set up again from them.
-//! In: a contender, a key of all that its image is made of, a cache. Out: stages, and [`AgedImage`]s.
-//! Who ages is not known here: between setting up and keeping, somebody works on the mounted filesystem.
+//! Aged contenders: set up for ageing, kept as images, set up again from them.
+//! In: a contender, a key of everything that its image depends on, a cache. Out: stages, and [`AgedImage`]s.
+//! The ageing itself is not done here: the caller works on the mounted filesystem between setting up and keeping.
 
 use crate::ageing::image_cache::{AgedCache, AgedImage, key_of};
 use crate::devices::image;
@@ -18,7 +18,7 @@ use std::time::Instant;
 use system::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
 
 impl Target {
-    /// The key of a contender's aged image: everything that it follows from.
+    /// The key of a contender's aged image: everything that it depends on.
     pub fn aged_key(&self, contender: &Contender, recipe: &str) -> Result<String, StagingError> {
         let filesystem = self.registry.get(&contender.filesystem)?;
         let mut parts = vec![
@@ -43,7 +43,7 @@ impl Target {
         }
     }
 
-    /// Puts a contender up to be aged: as [`Target::stage`] does, with a label that it keeps, and on an image in the cache.
+    /// Sets up a contender for ageing: as [`Target::stage`] does, with a permanent label, and on an image in the cache.
     pub fn stage_to_age(
         &mut self,
         contender: &Contender,
@@ -73,11 +73,11 @@ impl Target {
         Ok(stage)
     }
 
-    /// Copies an aged image for one trial, and proves the copy equal to what was kept. A real device is only restored when the
+    /// Copies an aged image for one trial, and verifies that the copy is equal to the kept image. A real device is only restored when the
     /// contender is staged.
     ///
     /// # Errors
-    /// [`StagingError::Damaged`]: the kept image is no longer what was made, was removed, and is to be made anew.
+    /// [`StagingError::Damaged`]: the kept image has changed; it was removed, and must be made again.
     pub fn restore_aged(&mut self, cache: &AgedCache, aged: &AgedImage) -> Result<AgedCopy, StagingError> {
         let began = Instant::now();
         let image = match self.place.clone() {
@@ -88,16 +88,16 @@ impl Target {
         Ok(AgedCopy { cache: cache.clone(), aged: aged.clone(), image, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Removes a copy that is not going to be staged.
+    /// Removes a copy that will not be staged.
     pub fn discard(&mut self, copy: AgedCopy) -> Result<(), StagingError> {
         match copy.image.map_or(Ok(()), |image| self.remove_image(&image, PATIENCE)) {
-            // It is waited for at the end of the run.
+            // The end of the run waits for it.
             Err(StagingError::LeftBehind(_)) => Ok(()),
             removed => removed,
         }
     }
 
-    /// Puts a contender up from its aged image: restored, proven equal, mounted, read back.
+    /// Sets up a contender from its aged image: restored, verified, mounted, read back.
     pub fn stage_aged(
         &mut self,
         contender: &Contender,
@@ -108,7 +108,7 @@ impl Target {
         self.stage_restored(contender, restored)
     }
 
-    /// Puts a contender up from a copy of its aged image: mounted, read back.
+    /// Sets up a contender from a copy of its aged image: mounted, read back.
     pub fn stage_restored(&mut self, contender: &Contender, copy: AgedCopy) -> Result<Stage<'_>, StagingError> {
         self.check(contender)?;
         let AgedCopy { cache, aged, image, seconds } = copy;
@@ -156,7 +156,7 @@ impl Target {
     }
 }
 
-/// A copy of an aged image that was proven equal, for one trial.
+/// A verified copy of an aged image, for one trial.
 #[derive(Debug)]
 pub struct AgedCopy {
     cache: AgedCache,
@@ -166,7 +166,7 @@ pub struct AgedCopy {
     seconds: f64,
 }
 
-/// An aged image is of one device: what lies on another would not be kept with it.
+/// An aged image is of one device: data on another device would not be kept with it.
 fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
     match options::devices(filesystem, contender)?.first() {
         Some(own) => {
@@ -180,19 +180,18 @@ fn alone(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingEr
     }
 }
 
-/// Volume label of an aged image: it goes with the image from run to run.
+/// Volume label of an aged image, the same in every run.
 fn volume_label(key: &str) -> String {
     format!("bo-{}", &key[..8])
 }
 
 impl Stage<'_> {
-    /// Directory on the mounted filesystem beside which workloads work; for whoever ages it.
+    /// Top directory of the mounted filesystem, which also holds the folder of the workloads; the caller ages the filesystem there.
     pub fn top(&self) -> &Path {
         &self.state.places.mountpoint
     }
 
-    /// Unmounts, looks at the free space, and keeps the image, with its empty folder for work: where space ran out, there may be
-    /// none for another.
+    /// Unmounts, measures the free space, and keeps the image with its empty folder for work: a full filesystem may have no space for a new one.
     pub fn keep(
         mut self,
         cache: &AgedCache,
@@ -251,7 +250,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Mounts what a restored image holds.
+    /// Mounts the content of a restored image.
     fn mount_again(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
         let mut again = filesystem.clone();
         if !filesystem.mount.again.is_empty() {

@@ -1,6 +1,6 @@
 //! A git history checked out commit by commit, which ages a filesystem as a developer's work does.
-//! In: a repository that the user points to, and where to check out. Out: the filesystem after the last commit.
-//! The repository is only read: the index lies elsewhere, and its HEAD stays.
+//! In: a repository of the user's, and where to check out. Out: the filesystem after the last commit.
+//! The repository is only read: the index is elsewhere, and HEAD does not change.
 
 use crate::error::StagingError;
 use crate::stage::Stage;
@@ -11,7 +11,7 @@ use system::{Command, Journal, journal::typed};
 /// How long one checkout may take.
 const CHECKOUT_LIMIT: Duration = Duration::from_secs(1800);
 
-/// Commits of a repository's first parents, the oldest first: at most so many, evenly spread, the last one among them.
+/// Commits along a repository's first parents, the oldest first: at most this many, evenly spread, including the last one.
 pub fn commits(repository: &Path, most: u32) -> Result<Vec<String>, StagingError> {
     let words = git(repository, &["rev-list", "--first-parent", "--reverse", "HEAD"]);
     let answer = Command::new(words)
@@ -30,7 +30,7 @@ fn git(repository: &Path, words: &[&str]) -> Vec<String> {
 }
 
 impl Stage<'_> {
-    /// Checks one commit out below the top of the mounted filesystem, and writes it back.
+    /// Checks out one commit below the top of the mounted filesystem, and writes it back.
     pub fn check_out(&self, repository: &Path, commit: &str) -> Result<(), StagingError> {
         let tree = self.top().join("aged").join("git");
         let index = self.top().join("aged").join("git-index");

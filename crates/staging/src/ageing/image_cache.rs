@@ -1,6 +1,6 @@
-//! The cache of aged images: made once, restored for each trial, proven equal, never half.
-//! In: an image that was aged, and what is known of it. Out: [`AgedImage`]s by key, and copies of them.
-//! What proves an image lies in the state folder, where whoever could plant one cannot write; the image itself is the last to come.
+//! The cache of aged images: each is made once, restored for each trial, verified, and never incomplete.
+//! In: an aged image and its facts. Out: [`AgedImage`]s by key, and copies of them.
+//! The proof of an image is in the state folder, where other users cannot write. The image itself is put in place last.
 
 mod content;
 mod record;
@@ -26,35 +26,35 @@ use system::{BlockDevice, Command, Journal, Sysfs as _};
 /// How long copying an image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
-/// Version of records and hashes; images of another one are made anew. The first kept its records beside the images.
+/// Version of records and hashes; images of another version are made again. The first kept its records beside the images.
 const VERSION: u32 = 2;
 
-/// Where aged images are kept, and how much room they may take.
+/// Where aged images are kept, and how much space they may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgedCache {
     /// The folder.
     pub folder: PathBuf,
-    /// Bytes on its disk at most; the one in use stays, however large it is.
+    /// Bytes on its disk at most; the image in use stays, however large it is.
     pub limit: u64,
-    /// Folder of its records, where it is not the state folder.
+    /// Folder of its records, if it is not the state folder.
     records: Option<PathBuf>,
 }
 
-/// An aged image, as its record tells it.
+/// An aged image, as recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgedImage {
     version: u32,
-    /// What it was made of, as a hash: filesystem, options, versions, history, size.
+    /// Hash of everything it was made of: filesystem, options, versions, history, size.
     pub key: String,
     /// What it is, in words.
     pub title: String,
     /// Bytes of the image.
     pub bytes: u64,
-    /// BLAKE3 of its content, holes left out.
+    /// BLAKE3 of its content, without holes.
     pub hash: String,
     /// What was found on it.
     pub state: AgedState,
-    /// Where it lies.
+    /// Its folder.
     folder: PathBuf,
     name: String,
     identity: Identity,
@@ -65,21 +65,21 @@ pub struct AgedImage {
 /// What a cache has for a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cached {
-    /// The image, as far as can be told without reading it.
+    /// The image; its content was not read.
     Whole(Box<AgedImage>),
     /// None was made.
     Nothing,
-    /// One is there that is not used; why, in a sentence. It is to be made anew.
+    /// There is one that is not used; why, in a sentence. It must be made again.
     Unusable(String),
 }
 
 impl AgedCache {
-    /// A cache in this folder, whose records lie in the state folder.
+    /// A cache in this folder, with its records in the state folder.
     pub fn new(folder: PathBuf, limit: u64) -> AgedCache {
         AgedCache { folder, limit, records: None }
     }
 
-    /// A cache whose records lie in a folder of their own, in which nobody else must be able to write.
+    /// A cache with its records in a separate folder, in which no other user may be able to write.
     pub fn with_records(folder: PathBuf, limit: u64, records: PathBuf) -> AgedCache {
         AgedCache { folder, limit, records: Some(records) }
     }
@@ -88,7 +88,7 @@ impl AgedCache {
         Records::open(&self.folder, self.records.as_deref())
     }
 
-    /// The image of this key, if it is there whole and may be used.
+    /// The image of this key, if it is complete and may be used.
     pub fn find(&self, key: &str) -> Option<AgedImage> {
         match self.look(key) {
             Ok(Cached::Whole(image)) => Some(*image),
@@ -96,7 +96,7 @@ impl AgedCache {
         }
     }
 
-    /// What there is for a key. What is found damaged is removed, as far as it is ours.
+    /// What the cache has for a key. A damaged image is removed if it is ours.
     ///
     /// # Errors
     /// The records cannot be opened.
@@ -124,7 +124,7 @@ impl AgedCache {
             return Ok(Cached::Unusable(why));
         }
         if let Err(why) = system::owned_path(&path)
-            // What this very run made is proven by its hash, wherever it lies.
+            // An image made by this process is proven by its hash, wherever it is.
             && !image.maker.is_this_process()
         {
             let way = "keep aged images where only you and root can write, with --scratch";
@@ -138,7 +138,7 @@ impl AgedCache {
         Ok(Cached::Whole(Box::new(image)))
     }
 
-    /// Where nothing is recorded: whether somebody put something there that looks like the image.
+    /// The result without a record: unusable if a file looks like the image, else nothing.
     fn unrecorded(&self, key: &str) -> Cached {
         match self.images().into_iter().find(|name| name.starts_with(key)) {
             Some(name) => Cached::Unusable(format!(
@@ -150,7 +150,7 @@ impl AgedCache {
         }
     }
 
-    /// Names in the folder that look like aged images'.
+    /// Names in the folder that look like those of aged images.
     fn images(&self) -> Vec<String> {
         let folder = self.folder.canonicalize().and_then(|folder| Folder::open(&folder));
         let names = folder.and_then(|folder| folder.names()).unwrap_or_default();
@@ -162,7 +162,7 @@ impl AgedCache {
         names
     }
 
-    /// Images in the folder that no record tells of: of version 0.1, or of another machine or container. They are not used.
+    /// Images in the folder without a record: of version 0.1, or of another machine or container. They are not used.
     pub fn strangers(&self) -> Vec<Stranger> {
         let known: Vec<String> = self.all().into_iter().map(|image| image.name).collect();
         let unknown = self.images().into_iter().filter(|name| !known.contains(name));
@@ -170,7 +170,7 @@ impl AgedCache {
         unknown.map(|name| Stranger { path: self.folder.join(name), why: why.into() }).collect()
     }
 
-    /// All images, the one that was used longest ago first.
+    /// All images, the least recently used first.
     pub fn all(&self) -> Vec<AgedImage> {
         let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) else {
             return Vec::new();
@@ -178,7 +178,7 @@ impl AgedCache {
         records.all().into_iter().filter(|image| image.file().symlink_metadata().is_ok()).collect()
     }
 
-    /// Makes the folder; where it really lies. A link of the user's own may lead it to another disk, but not among their files.
+    /// Makes the folder, and returns its real path. The user's own link may lead it to another disk, but not to a folder with other files.
     pub(crate) fn make(&self) -> Result<PathBuf, StagingError> {
         let failed = |error: std::io::Error| StagingError::file("make the folder of aged images", &self.folder, error);
         let own_link =
@@ -201,7 +201,7 @@ impl AgedCache {
         }
     }
 
-    /// Takes over an image that a run made in this folder, and removes those that are too many.
+    /// Takes over an image that a run made in this folder, and removes images above the limit.
     pub(crate) fn keep(
         &self,
         made: &OwnedImage,
@@ -230,7 +230,7 @@ impl AgedCache {
         if let Ok(Some(older)) = records.read(key) {
             self.remove_unlocked(&records, &older);
         }
-        // The record first: an image without one would be nobody's.
+        // The record first: an image without one has no owner.
         records.write(&image)?;
         if let Err(error) = made.rename(&image.name) {
             records.remove(key);
@@ -241,7 +241,7 @@ impl AgedCache {
         Ok(image)
     }
 
-    /// Removes images until the limit is kept; not this one.
+    /// Removes images, except this one, until the limit is kept.
     fn evict(&self, records: &Records, keep: &str) {
         let all = records.all();
         let mut taken: u64 = all.iter().map(AgedImage::allocated).sum();
@@ -254,7 +254,7 @@ impl AgedCache {
         }
     }
 
-    /// Removes an image; the record last, so that none stays that nobody knows.
+    /// Removes an image and then its record, so that no image stays without a record.
     pub fn remove(&self, image: &AgedImage) -> Result<(), StagingError> {
         let records = self.records()?;
         let _lock = records.lock()?;
@@ -268,21 +268,21 @@ impl AgedCache {
             && image.is_the_one(&facts)
             && owned::gone_is_fine(folder.remove(&image.name)).is_err()
         {
-            // It cannot be removed now, and is still known for the next time.
+            // It cannot be removed now; its record stays for the next attempt.
             return;
         }
         records.remove(&image.key);
     }
 
-    /// Removes records of images that are gone.
+    /// Removes records of images that no longer exist.
     pub fn tidy(&self) {
-        // What is not opened is not tidied; whoever needs it is told.
+        // Records that cannot be opened are not tidied; an operation that needs them returns the error.
         if let Ok(Some(records)) = Records::open_if_there(&self.folder, self.records.as_deref()) {
             records.tidy();
         }
     }
 
-    /// Copies an image to a file of this run: by reference where the disk can, else what is no hole.
+    /// Copies an image to a file of this run: as a reflink if the disk supports it, else without its holes.
     pub(crate) fn restore_to_file(
         &self,
         image: &AgedImage,
@@ -299,7 +299,7 @@ impl AgedCache {
         self.equal(image, &found)
     }
 
-    /// Copies an image to a device: zeros everywhere first (most devices are told so at once), then what is none.
+    /// Copies an image to a device: zeros everywhere first (one fast command on most devices), then the data.
     pub(crate) fn restore_to_device(
         &self,
         image: &AgedImage,
@@ -328,7 +328,7 @@ impl AgedCache {
         Ok(())
     }
 
-    /// Reads a kept image whole. One that is no longer what was made is removed.
+    /// Reads a kept image completely. If it has changed, it is removed.
     ///
     /// # Errors
     /// [`StagingError::Damaged`], or it cannot be read.
@@ -347,7 +347,7 @@ impl AgedCache {
         copied.map(|_| ()).map_err(StagingError::command(format!("restoring the aged image {}", image.title)))
     }
 
-    /// What was read must be what the image was when it was made.
+    /// The content must be the same as when the image was made.
     fn equal(&self, image: &AgedImage, found: &str) -> Result<(), StagingError> {
         if found == image.hash {
             return Ok(());
@@ -358,12 +358,12 @@ impl AgedCache {
     }
 
     fn unreadable(&self, image: &AgedImage, error: &std::io::Error) -> StagingError {
-        // What cannot be removed either is found again by the next look.
+        // If it cannot be removed either, the next look-up finds it again.
         let _ = self.remove(image);
         StagingError::Damaged { image: image.title.clone(), problem: format!("it cannot be read: {error}") }
     }
 
-    /// Copies an aged device into a file of this run, what is zero left out.
+    /// Copies an aged device into a file of this run, without its zeros.
     pub(crate) fn copy_of_device(
         &self,
         device: &Path,
@@ -385,7 +385,7 @@ impl AgedCache {
         ];
         let copy = Command::new(words).through(&path, &part.file).limit(COPY_LIMIT);
         copy.run(journal).map_err(StagingError::command(format!("keeping a copy of {}", device.display())))?;
-        // Zeros at the end are skipped, and the file would be too short.
+        // Zeros at the end are skipped, so the file would be too short.
         let size = Command::new(["truncate", "--size", &bytes.to_string(), &part_text]).through(&path, &part.file);
         size.run(journal).map(|_| ()).map_err(StagingError::command(format!("sizing {part_text}")))
     }
@@ -417,13 +417,13 @@ impl AgedImage {
     }
 }
 
-/// `-ID-NUMBER.img` of the name that the run gave it, so that no two of one key have one name.
+/// `-ID-NUMBER.img` of the name that the run gave it, so that two images of one key have different names.
 fn made_by(part: &Path) -> String {
     let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.strip_prefix("bakeoff").unwrap_or("-kept.img").to_string()
 }
 
-/// Whether a file is named as those of a cache are, or as what a filesystem has in its topmost folder.
+/// Whether a file has a name as in a cache, or one that filesystems have in their top folder.
 fn is_of_a_cache(name: &str) -> bool {
     let is_key = |start: &str| start.len() == KEY_LENGTH && start.bytes().all(|byte| byte.is_ascii_hexdigit());
     name == "lost+found" || name.starts_with("bakeoff-") || name.split_once('-').is_some_and(|(start, _)| is_key(start))

@@ -1,6 +1,6 @@
-//! Cleaning: what an interrupted run left is removed; nothing else is.
-//! In: [`Leftover`]s. Out: what became of each ([`Cleaned`]).
-//! What cannot be removed is set aside: it stays in its mark with the reason, is tried again by the next start, and stops nobody.
+//! Cleaning: removes what an interrupted run left, and nothing else.
+//! In: [`Leftover`]s. Out: the outcome for each ([`Cleaned`]).
+//! What cannot be removed stays in its cleanup record with the reason. The next start tries again; no run is blocked by it.
 
 use crate::busy::when_free;
 use crate::cleanup::leftover::{Leftover, Source, in_words};
@@ -22,13 +22,13 @@ use system::create::Folder;
 use system::process::Process;
 use system::{BlockDevice, Command, Journal, Sysfs as _, mounts, own_mounts};
 
-/// How long what is busy is waited for before it is unmounted lazily.
+/// How long to wait for a busy mount before it is unmounted lazily.
 const BUSY_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a process gets to end by itself.
+/// How long to wait for a process to end.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// What became of one leftover.
+/// The outcome for one leftover.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cleaned {
     /// Id of the run's mark.
@@ -65,12 +65,12 @@ fn clean_one(leftover: &Leftover, journal: &Journal) -> Cleaned {
     cleaned
 }
 
-/// Removes what a mark tells of. Where somebody else is at it, or the run lives after all, nothing is done.
+/// Removes what a cleanup record lists. Does nothing if another process is cleaning it, or if the run is alive.
 fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), StagingError> {
     let Some(taken) = Taken::take(id)? else { return Ok(()) };
     let mut content = match taken.content() {
         Some(Ok(content)) => content,
-        // Another start has removed it meanwhile; what is left is the lock.
+        // Another start has removed it meanwhile; only the lock is left.
         None => return taken.forget(),
         Some(Err(why)) => {
             return Err(StagingError::LeftBehind(format!("reading the cleanup record {id} again: {why}")));
@@ -79,7 +79,7 @@ fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), 
     if taken.life(&content) != Life::Gone {
         return Ok(());
     }
-    // Servers end first, then mounts, then what they were mounted from.
+    // Servers end first; then come mounts, then what they were mounted from.
     content.made.sort_by_key(order);
     if content.maker.shares_processes() {
         end_orphans(content.maker.owner, cleaned);
@@ -104,7 +104,7 @@ fn clean_mark(id: &str, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), 
     taken.keep(&content)
 }
 
-/// Removes an image whose run has no mark here.
+/// Removes an image whose run has no cleanup record here.
 fn clean_image(path: &Path, cleaned: &mut Cleaned, journal: &Journal) -> Result<(), StagingError> {
     let (folder, name) = removal::place_of(path)?;
     let Claim::Left(record, file) = owned::claim(&folder, &name) else { return Ok(()) };
@@ -122,7 +122,7 @@ fn clean_image(path: &Path, cleaned: &mut Cleaned, journal: &Journal) -> Result<
     Ok(())
 }
 
-/// An mkfs outlives the run that started it, and would write on while its device is being cleaned.
+/// An mkfs outlives the run that started it, and would continue writing while its device is being cleaned.
 fn end_orphans(owner: Process, cleaned: &mut Cleaned) {
     for orphan in owner.orphans() {
         if orphan.end(END_LIMIT) {
@@ -157,7 +157,7 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
     match made {
         Made::Daemon { process } => end_daemon(process, content)?,
         Made::Group { path } => remove_group(path, journal)?,
-        // A reboot forgot the setting.
+        // A reboot has reset the setting.
         Made::Setting { path, was } => {
             if this_boot && path.exists() {
                 write_setting(path, was, journal)?;
@@ -177,7 +177,7 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
             return removal::remove_image(path, &content.id, &proof, journal);
         }
         Made::Work { path } => return removal::remove_work(path),
-        // A reboot forgot the partition.
+        // A reboot has removed the partition.
         Made::Part { disk, number, sequence, part } => {
             if this_boot {
                 return removal::remove_part((disk, *number, *sequence), part, journal);
@@ -188,7 +188,7 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
     Ok(Left::Nothing)
 }
 
-/// Whether a run with this id makes such a thing: a mark that says otherwise is not one that a run wrote.
+/// Whether a run with this id creates such a thing: a record with anything else was not written by a run.
 fn is_of(made: &Made, id: &str) -> bool {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match made {
@@ -205,7 +205,7 @@ fn is_of(made: &Made, id: &str) -> bool {
     }
 }
 
-/// Ends a server that the run started; a process that merely has its id now is none.
+/// Ends a server that the run started; a process that merely has its id now is left alone.
 fn end_daemon(process: &Process, content: &Content) -> Result<(), StagingError> {
     let ours = content.maker.shares_processes() && process.was_started_by(content.maker.owner);
     if ours && !process.end(END_LIMIT) {
@@ -214,20 +214,20 @@ fn end_daemon(process: &Process, content: &Content) -> Result<(), StagingError> 
     Ok(())
 }
 
-/// Mounts below the run's own folder, the topmost first.
+/// Unmounts everything below the run's own folder, the topmost first.
 fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), StagingError> {
     for mount in mounts::here().into_iter().rev().filter(|mount| mount.point.starts_with(folder)) {
         let point = mount.point.display().to_string();
-        // Killed in the middle of a checkpoint, it may still be frozen; of one that is not, this is refused and does no harm.
+        // A filesystem whose run was killed during a checkpoint may still be frozen; on any other one this fails and does no harm.
         let _ = Command::new(["fsfreeze", "--unfreeze", &point]).run(journal);
         if let Some(origin) = own_mounts::in_origin() {
-            // This process has copied its origin's mounts. What remains mounted there keeps the device busy.
+            // This process has a copy of its origin's mounts. What remains mounted there keeps the device busy.
             let look = Command::new(["findmnt", "--mountpoint", &point]).prefixed(&origin);
             if look.run(&Journal::new()).is_ok() {
                 unmount(&point, &origin, journal)?;
             }
         }
-        // Where mounts are shared, it is gone here with the one there.
+        // With shared mounts, unmounting there has unmounted it here.
         if mounts::at(&mount.point).is_some_and(|still| still.id == mount.id) {
             unmount(&point, &[], journal)?;
         }
@@ -235,10 +235,10 @@ fn unmount_below(folder: &Path, journal: &Journal) -> Result<(), StagingError> {
     Ok(())
 }
 
-/// Unmounts, in the namespace that a prefix leads into; lazily where it stays busy.
+/// Unmounts in the namespace that a prefix enters; lazily if it stays busy.
 fn unmount(point: &str, prefix: &[String], journal: &Journal) -> Result<(), StagingError> {
     let command = |words: &[&str]| Command::new(words.iter().copied()).prefixed(prefix);
-    // The killed run's agent may need a moment to notice and let go.
+    // The killed run's agent may need a moment to notice and end.
     if when_free(BUSY_LIMIT, || command(&["umount", point]).run(journal)).is_err() {
         command(&["umount", "--lazy", point])
             .run(journal)
@@ -247,7 +247,7 @@ fn unmount(point: &str, prefix: &[String], journal: &Journal) -> Result<(), Stag
     Ok(())
 }
 
-/// A device is emptied only where it is still the one that we formatted, and still carries our label.
+/// Empties a device only if it is still the one that was formatted, and has our label.
 fn empty_device(
     path: &Path,
     sequence: Option<u64>,
@@ -258,7 +258,7 @@ fn empty_device(
     let Ok(device) = BlockDevice::find(path) else {
         return Ok(());
     };
-    // Disks are counted from boot, so that after one the label alone must tell.
+    // Disk sequence numbers count from boot, so that after a reboot only the label identifies the device.
     let same = !this_boot || device.sequence == sequence;
     if same && custody::carries_label(path, label)? {
         wipe(path, journal)?;
@@ -266,10 +266,10 @@ fn empty_device(
     Ok(())
 }
 
-/// Forgets what a run left, which stays where it is; what is forgotten, in words. `folders` are those in which images may lie.
+/// Removes the records of what a run left; the things themselves stay. Returns them in words. `folders` are those in which images may be.
 ///
 /// # Errors
-/// The run still lives, nothing is known of it, or what is known cannot be removed.
+/// The run is alive, it has no record, or a record cannot be removed.
 pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError> {
     let marks = state::part(cleanup_journal::MARKS)?;
     let mut forgotten = Vec::new();
@@ -307,12 +307,12 @@ pub fn forget(id: &str, folders: &[PathBuf]) -> Result<Vec<String>, StagingError
     Ok(forgotten)
 }
 
-/// A name that stays in the folder of marks.
+/// A name that stays within the folder of cleanup records.
 fn is_name(id: &str) -> bool {
     !id.is_empty() && id.len() <= 64 && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-/// Images of a run in a folder that have a record beside them.
+/// Images of a run in a folder that have a record.
 fn recorded(folder: &Path, id: &str) -> Vec<PathBuf> {
     let Ok(folder) = folder.canonicalize() else { return Vec::new() };
     let names = Folder::open(&folder).and_then(|open| open.names()).unwrap_or_default();
@@ -320,7 +320,7 @@ fn recorded(folder: &Path, id: &str) -> Vec<PathBuf> {
     images.filter(|image| owned::id_of_image(image) == Some(id)).map(|image| folder.join(image)).collect()
 }
 
-/// Removes the record beside an image, unless its maker lives.
+/// Removes the record beside an image, unless its maker is alive.
 fn forget_record(image: &Path) -> Result<(), StagingError> {
     // Without its folder there is no record either.
     let Ok((folder, name)) = removal::place_of(image) else { return Ok(()) };

@@ -1,6 +1,6 @@
-//! What interrupted runs left: found by their marks, and by the records beside images in scratch folders.
-//! In: folders in which images may lie. Out: a [`Survey`]: what may be removed, and what is no run's of this machine.
-//! What belongs to a run that still lives is in neither. Nothing is changed here.
+//! Leftovers of interrupted runs: found by their cleanup records, and by the records beside images in scratch folders.
+//! In: folders in which images may be. Out: a [`Survey`]: what may be removed, and what belongs to no run of this machine.
+//! What belongs to a live run is in neither. Nothing is changed here.
 
 use crate::cleanup::removal;
 use crate::devices::loops;
@@ -22,16 +22,16 @@ use system::mounts;
 pub struct Leftover {
     /// Id of the run's mark.
     pub id: String,
-    /// Process that made it, which is gone; absent where its mark cannot be read.
+    /// Process that made it, which has ended; absent if the record cannot be read.
     pub pid: Option<u32>,
     /// What is there, in words.
     pub what: Vec<String>,
-    /// Why it could not be removed when that was last tried.
+    /// Why the last attempt to remove it failed.
     pub problems: Vec<String>,
     pub(crate) source: Source,
 }
 
-/// Where it is written what a run made.
+/// Where the run recorded what it made.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
     Mark,
@@ -53,16 +53,16 @@ pub struct Stranger {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Survey {
-    /// Of runs that are gone.
+    /// Of runs that have ended.
     pub leftovers: Vec<Leftover>,
-    /// Of nobody that is known here.
+    /// Of no run that is known here.
     pub strangers: Vec<Stranger>,
 }
 
-/// Looks for what runs that are gone have left. Folders are those in which images may lie.
+/// Finds what ended runs have left. Folders are those in which images may be.
 ///
 /// # Errors
-/// The folder of marks cannot be trusted or read.
+/// The folder of cleanup records cannot be trusted or read.
 pub fn survey(folders: &[PathBuf]) -> Result<Survey, StagingError> {
     let mut found = Survey::default();
     let marks = cleanup_journal::all()?;
@@ -84,7 +84,7 @@ pub fn survey(folders: &[PathBuf]) -> Result<Survey, StagingError> {
 
 fn add_mark(found: &mut Survey, folder: &Folder, content: &Content) {
     let life = cleanup_journal::life(folder, content);
-    // A run that has just ended has removed its mark, and then let go of its lock.
+    // A run that has just ended removes its record first, and then releases its lock.
     if life != Life::Lives && cleanup_journal::read(folder, &content.id).is_none() {
         return;
     }
@@ -123,9 +123,9 @@ fn known_images(marks: &[Written]) -> BTreeSet<PathBuf> {
     made.filter_map(image).collect()
 }
 
-/// Images of a folder that no mark of this state folder knows: a container may have had another.
+/// Images of a folder that no cleanup record of this state folder knows: a container may have another state folder.
 fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
-    // What cannot be listed holds nothing that could be removed.
+    // A folder that cannot be listed has nothing to remove.
     let Ok(open) = Folder::open(folder) else { return };
     let names: BTreeSet<String> = open
         .names()
@@ -170,7 +170,7 @@ fn scan(found: &mut Survey, folder: &Path, known: &BTreeSet<PathBuf>) {
     }
 }
 
-/// What is still there of something that was made; None where it is gone.
+/// What still exists of something that was made; None if it is gone.
 pub(crate) fn in_words(made: &Made) -> Option<String> {
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     match made {
@@ -200,19 +200,19 @@ fn devices_on(path: &Path, identity: Option<Identity>) -> Vec<String> {
     loops::on(path, identity).into_iter().map(|device| device.name).collect()
 }
 
-/// Name of the file that remembers which strangers were reported, beside the marks: each in a line of JSON.
+/// Name of the file, beside the cleanup records, that remembers which strangers were reported: one line of JSON each.
 const REPORTED: &str = "reported";
 
-/// Strangers that are remembered at most; beyond, the first ones are reported again.
+/// Strangers that are remembered at most; beyond that, the first ones are reported again.
 const REPORTED_LIMIT: usize = 1000;
 
-/// Those strangers that were not reported before, which from now on they were. What is no longer there is forgotten.
+/// The strangers that were not reported before; they now count as reported. What no longer exists is forgotten.
 pub fn first_seen(strangers: Vec<Stranger>) -> Vec<Stranger> {
     let folder = match strangers.is_empty() {
         true => state::part_if_there(cleanup_journal::MARKS).ok().flatten(),
         false => state::part(cleanup_journal::MARKS).ok(),
     };
-    // Where nothing can be remembered, it is said again.
+    // Without a place to remember them, all are reported again.
     let Some(folder) = folder else { return strangers };
     let text = std::fs::read_to_string(folder.path().join(REPORTED)).unwrap_or_default();
     let (fresh, now) = remembered(&text, strangers);
@@ -224,7 +224,7 @@ pub fn first_seen(strangers: Vec<Stranger>) -> Vec<Stranger> {
     fresh
 }
 
-/// Of strangers those that the file's text does not know, and the text that knows them, without what has vanished.
+/// The strangers that are not in the file's text, and the new text with them, without what has vanished.
 fn remembered(text: &str, strangers: Vec<Stranger>) -> (Vec<Stranger>, String) {
     let mut kept: Vec<Stranger> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     kept.retain(Stranger::may_be_there);
@@ -235,7 +235,7 @@ fn remembered(text: &str, strangers: Vec<Stranger>) -> (Vec<Stranger>, String) {
 }
 
 impl Stranger {
-    /// A line of JSON; nothing where the path is none that JSON can hold.
+    /// A line of JSON; empty if JSON cannot hold the path.
     fn as_line(&self) -> String {
         serde_json::to_string(self).map(|line| format!("{line}\n")).unwrap_or_default()
     }

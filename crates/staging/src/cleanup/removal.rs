@@ -1,6 +1,6 @@
-//! Removing what a dead run made: an image with its loop devices, a folder of work; each only where it is proven to be the one.
-//! In: a path and what proves it. Out: nothing is left, or why it is left alone.
-//! What lies at the path and is not what was made stays where it is.
+//! Removing what an ended run made: an image with its loop devices, a folder of work; each only if its identity is proven.
+//! In: a path and its proof. Out: nothing is left, or the reason why it is left alone.
+//! Anything else at the path stays.
 
 use crate::devices::custody;
 use crate::devices::loops::{self, PATIENCE};
@@ -17,9 +17,9 @@ use system::{BlockDevice, Journal, Sysfs as _, mounts};
 /// What proves that a file is the image that a run made.
 #[derive(Debug)]
 pub(crate) enum Proof {
-    /// Which file was made (None: the run was killed in the moment of making it), and whether since this boot.
+    /// Identity of the file (None: the run was killed while making it), and whether it was made since this boot.
     Made(Option<Identity>, bool),
-    /// Only its path in a mark of version 0.1, which lies where only root can write.
+    /// Only its path in a cleanup record of version 0.1, in a folder where only root can write.
     NamedByMark,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Proof {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Left {
     Nothing,
-    /// It is not ours to remove; what and why.
+    /// It is not ours to remove; what it is, and why.
     Alone(String),
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
     let name = name.to_string_lossy().into_owned();
     let folder = match Folder::open(&parent) {
         Ok(folder) => folder,
-        // A scratch folder that is gone, or never was one, holds no image; a loop device may be on what it held.
+        // A scratch folder that is gone, or never was one, holds no image; a loop device may still use a former one.
         Err(error) if is_nowhere(&error) => {
             let identity = if let Proof::Made(identity, true) = proof { *identity } else { None };
             return let_go(path, id, identity, journal).map(|()| Left::Nothing);
@@ -63,7 +63,7 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
         Proof::NamedByMark => (facts.as_ref().is_none_or(is_plain_and_mine), None),
     };
     if !ours {
-        // The image has another name by now, or none, and its loop devices are still ours to detach.
+        // The image was renamed or removed, but its loop devices are still ours to detach.
         if let Proof::Made(Some(_), true) = proof {
             let_go(path, id, identity, journal)?;
         }
@@ -71,7 +71,7 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
     }
     let identity = facts.as_ref().map(owned::identity).or(identity);
     let_go(path, id, identity, journal)?;
-    // Looked at again: waiting for the loop device takes its time.
+    // Checked again: waiting for the loop device takes time.
     let again = served(owned::stat(&folder, &name)).map_err(failed)?;
     if again.is_some_and(|now| Some(owned::identity(&now)) == identity) {
         served(owned::gone_is_fine(folder.remove(&name))).map_err(failed)?;
@@ -80,12 +80,12 @@ pub(crate) fn remove_image(path: &Path, id: &str, proof: &Proof, journal: &Journ
     Ok(Left::Nothing)
 }
 
-/// Whether a scratch folder is gone, never was one, or is a disk that nobody serves any more.
+/// Whether a scratch folder is gone, never was one, or is a mount whose server has ended.
 fn is_nowhere(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::NotConnected)
 }
 
-/// An answer from a folder; where its server, killed with its run, ends in this very moment, nothing is there.
+/// A result from a folder; if the folder's server, killed with its run, ends just now, the folder is empty.
 fn served<T: Default>(answer: std::io::Result<T>) -> std::io::Result<T> {
     answer.or_else(|error| if error.kind() == ErrorKind::NotConnected { Ok(T::default()) } else { Err(error) })
 }
@@ -95,7 +95,7 @@ fn is_plain_and_mine(facts: &Stat) -> bool {
     plain && owned::is_mine(facts) && facts.st_nlink == 1
 }
 
-/// Detaches the loop devices of an image that nobody else uses.
+/// Detaches the loop devices of an image, if they have no other user.
 fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) -> Result<(), StagingError> {
     for device in loops::on(path, identity) {
         if let Some(user) = loops::foreign_user(&device, id) {
@@ -109,7 +109,7 @@ fn let_go(path: &Path, id: &str, identity: Option<Identity>, journal: &Journal) 
     })
 }
 
-/// A partition that a run made, with its disk, where both are still there as they were.
+/// A partition that a run made, with its disk, if both are unchanged.
 pub(crate) fn part(
     disk: &Path,
     number: Number,
@@ -121,14 +121,14 @@ pub(crate) fn part(
     Some((disk, device))
 }
 
-/// Removes a partition that only the kernel knows of. Its filesystem was removed before, if it was the run's; whatever else is on it stays.
+/// Removes a partition that only the kernel knows. The run's own filesystem was removed before; anything else on it stays.
 pub(crate) fn remove_part(
     (disk, number, sequence): (&Path, Number, Option<u64>),
     wanted: &Part,
     journal: &Journal,
 ) -> Result<Left, StagingError> {
     let Some((disk, device)) = part(disk, number, sequence, wanted) else { return Ok(Left::Nothing) };
-    // A table written since then may hold the same partition.
+    // A table written since then may have the same partition.
     if let Some(found) = custody::signature(&disk.path, "", None)? {
         return Ok(Left::Alone(format!("{} is not removed: {} carries {found} now", device.name, disk.name)));
     }
@@ -137,7 +137,7 @@ pub(crate) fn remove_part(
     Ok(Left::Nothing)
 }
 
-/// Removes a folder of work with all that is in it; never through a link, and never what is mounted there.
+/// Removes a folder of work with its content; never through a link, and never what is mounted there.
 pub(crate) fn remove_work(path: &Path) -> Result<Left, StagingError> {
     let Ok((parent, name)) = place_of(path) else {
         return Ok(Left::Nothing);

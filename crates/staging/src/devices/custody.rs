@@ -1,5 +1,5 @@
-//! Custody: nothing is formatted that its owner did not name.
-//! In: a device that was only found, and [`Terms`]: the words that allow erasing it, and what a run was begun on. Out: [`Erasable`].
+//! Custody: no device is formatted unless its owner named it.
+//! In: a device that was found, and [`Terms`]: the names that allow erasing it, and the device that a run began on. Out: [`Erasable`].
 //! Rules: "Custody of devices" in docs/method.md. Devices are compared by number and identity, never by the text of their names.
 
 mod bytes;
@@ -32,13 +32,13 @@ pub(crate) struct Erasable {
     identity: Identity,
     /// As the user named it.
     named: PathBuf,
-    /// The words that were given.
+    /// Names given with `--erase`.
     erase: Vec<String>,
     /// Label that our own filesystems carry.
     label: String,
-    /// In a guest the host has custody of the disk: only what is on it now is looked at.
+    /// In a guest the host has custody of the disk: only its present content is checked.
     guest: bool,
-    /// The disk that it is a part of, where a run has divided one.
+    /// The disk that it is a part of, if a run has divided one.
     part: Option<(Arc<Divided>, Part)>,
     held: Option<File>,
     _locks: Vec<File>,
@@ -69,7 +69,7 @@ impl Erasable {
         Ok(taken)
     }
 
-    /// A part of a disk that was taken, whose lock and owner's word hold for the part too. It is checked for users, and not yet held.
+    /// A part of a disk that was taken; the disk's lock and `--erase` cover the part. It is checked for users, and not yet held.
     pub fn part_of(
         disk: &Arc<Divided>,
         part: Part,
@@ -91,12 +91,12 @@ impl Erasable {
         Ok(taken)
     }
 
-    /// What the owner named: itself, or the disk that it is a part of.
+    /// The device that the owner named: this one, or the disk that it is a part of.
     fn owned(&self) -> &Erasable {
         self.part.as_ref().map_or(self, |(disk, _)| &disk.whole)
     }
 
-    /// The label that our own filesystem on it carries from now on.
+    /// Sets the label that our own filesystem on it has from now on.
     pub fn carries(&mut self, label: &str) {
         self.label = label.into();
     }
@@ -106,7 +106,7 @@ impl Erasable {
         &self.device
     }
 
-    /// What must be found again before each mkfs, by the path that the user named it by.
+    /// The path that the user gave, and the identity that must be found again before each mkfs.
     pub fn promise(&self) -> Promise {
         Promise { named: self.named.clone(), identity: self.identity.clone() }
     }
@@ -116,25 +116,25 @@ impl Erasable {
         &self.named
     }
 
-    /// Whether this word means this device.
+    /// Whether this word names this device.
     pub fn is_named(&self, word: &str) -> bool {
         is_named(&self.owned().identity, word, &self.names())
     }
 
-    /// Names by which `--erase` may mean it.
+    /// Names for it that `--erase` accepts.
     pub fn names(&self) -> Vec<String> {
         let owned = self.owned();
         names(&owned.identity, &owned.device)
     }
 
-    /// Whether some bytes of another device are also this one's.
+    /// Whether this device and another have bytes in common.
     pub fn shares_bytes_with(&self, other: &BlockDevice) -> bool {
         let loops = loops::loops();
         bytes::Bytes::of(&self.device, &loops).meet(&bytes::Bytes::of(other, &loops))
     }
 
-    /// Reads everything again; called right before every command that writes to the bare device. In a guest once, when it is taken: its
-    /// host keeps the disk, and nobody else comes to it.
+    /// Repeats all checks; called right before every command that writes to the bare device. In a guest it runs once, when the device is
+    /// taken: the host keeps the disk, and nothing else uses it.
     pub fn verify(&self) -> Result<(), StagingError> {
         if self.guest && self.held.is_some() {
             return Ok(());
@@ -143,8 +143,8 @@ impl Erasable {
         self.allowed(&now, &concerns)
     }
 
-    /// Reads again what we made on it ourselves and now take off: it is still the same device, nobody else uses it, and it
-    /// holds nothing but ours, by its label, or by its type where that has none.
+    /// Checks a device again before our own filesystem is removed from it: it is the same device, unused, and holds nothing but ours, known
+    /// by its label, or by its type if that has no label.
     pub fn verify_ours(&self, kind: Option<&str>) -> Result<(), StagingError> {
         let (now, _) = self.unused()?;
         match self.foreign_signature(&now, kind)? {
@@ -153,8 +153,8 @@ impl Erasable {
         }
     }
 
-    /// Still the same device, and used by nobody; with what lies beside it in use. Programs that look at every device have it open for
-    /// a moment.
+    /// Checks that it is the same device and unused; returns neighbours that are in use. Waits a little, since some programs open every
+    /// device for a moment.
     fn unused(&self) -> Result<(BlockDevice, Vec<String>), StagingError> {
         when_free(PASSING, || self.unused_now())
     }
@@ -170,7 +170,7 @@ impl Erasable {
         Ok((now, concerns))
     }
 
-    /// Refuses what needs the owner's word, unless one of the words that were given names this very device.
+    /// Refuses what needs the owner's consent, unless one of the given words names this very device.
     fn allowed(&self, device: &BlockDevice, concerns: &[String]) -> Result<(), StagingError> {
         let names = self.names();
         if self.erase.iter().any(|word| is_named(&self.owned().identity, word, &names)) {
@@ -227,13 +227,13 @@ impl Erasable {
         Ok(())
     }
 
-    /// Lets go for the moment in which mkfs or mount takes its place. The lock stays.
+    /// Releases it for the moment in which mkfs or mount takes its place. The lock stays.
     pub fn release(&mut self) {
         self.held = None;
     }
 }
 
-/// The device now, where it is still the one that was promised.
+/// Finds the device again, and checks that it is the one that was promised.
 fn same_device(device: &BlockDevice, promised: &Identity, loops: &[Loop]) -> Result<BlockDevice, StagingError> {
     let now = find(&device.path)?;
     let found = identity(&now, loops);

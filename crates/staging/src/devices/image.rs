@@ -1,7 +1,7 @@
 //! Images: sparse files in a scratch folder, attached to loop devices with direct I/O.
-//! In: a folder and a size. Out: a loop device that is ours to format.
-//! Each trial gets a fresh file: what an earlier trial allocated would make the next one's first writes cheaper, and its holes
-//! would answer reads without a disk.
+//! In: a folder and a size. Out: a loop device that may be formatted.
+//! Each trial gets a fresh file: blocks that an earlier trial allocated would make the first writes of the next one cheaper, and its holes
+//! would answer reads without disk access.
 
 use crate::devices::loops::{self, PATIENCE};
 use crate::error::StagingError;
@@ -30,10 +30,10 @@ pub(crate) struct Image {
     pub remarks: Vec<String>,
 }
 
-/// Bytes that a folder for images has free. One in memory has no more than the memory.
+/// Free bytes in a folder for images; in a folder in memory, no more than the available memory.
 ///
 /// # Errors
-/// It cannot be asked.
+/// Its free space cannot be read.
 pub fn room(folder: &Path) -> std::io::Result<u64> {
     let found = rustix::fs::statvfs(folder)?;
     let free = found.f_bavail * found.f_frsize;
@@ -41,7 +41,7 @@ pub fn room(folder: &Path) -> std::io::Result<u64> {
     Ok(if is_in_memory { free.min(system::in_memory::available()) } else { free })
 }
 
-/// Refuses a size that does not fit into the folder's free space, or a folder that cannot be written to.
+/// Refuses a size that does not fit into the folder's free space, or a folder that is not writable.
 pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     is_folder(folder)?;
     let free = room(folder).map_err(|error| StagingError::file("inspect the scratch folder", folder, error))?;
@@ -57,7 +57,7 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
             cause: Cause::Lasting,
         });
     }
-    // Sparse images take only what is written, but nobody knows beforehand how much that is.
+    // Sparse images take only what is written, but how much that will be is not known beforehand.
     if bytes > free {
         let (bytes, free) = (records::show_bytes(bytes), records::show_bytes(free));
         return Err(StagingError::Other {
@@ -72,11 +72,11 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
 /// Permission of all users, and of a group, to make and rename files in a folder.
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
-/// With this bit, only the owner of a file in a folder renames or removes it.
+/// With this bit, only the owner of a file may rename or remove it.
 const STICKY: u32 = 0o1000;
 
-/// Who else can replace files in a folder, and the permission of theirs to take away. A group of root's, and one with the number of
-/// the folder's owner (a user's private group), count as the owner.
+/// Who else can replace files in a folder, and the permission to remove. A group of root's, and one with the number of the folder's owner
+/// (a user's private group), count as the owner.
 fn others_replace(facts: &Metadata) -> Option<(String, &'static str)> {
     let may = |permission| facts.mode() & (permission | STICKY) == permission;
     if may(OTHERS_WRITE) {
@@ -86,7 +86,7 @@ fn others_replace(facts: &Metadata) -> Option<(String, &'static str)> {
     is_shared.then(|| (format!("group {}", facts.gid()), "g-w"))
 }
 
-/// Refuses a scratch folder that is no folder, or in which other users can replace files.
+/// Refuses a scratch path that is not a folder, or in which other users can replace files.
 pub(crate) fn is_folder(folder: &Path) -> Result<(), StagingError> {
     let doing = "use the scratch folder";
     match std::fs::metadata(folder) {
@@ -111,7 +111,7 @@ pub(crate) fn is_folder(folder: &Path) -> Result<(), StagingError> {
     }
 }
 
-/// Makes an image and attaches it. `filled`: so many bytes at its beginning hold incompressible data, the rest is a hole.
+/// Makes an image and attaches it. `filled`: number of bytes at its beginning with incompressible data; the rest is a hole.
 pub(crate) fn attach(
     journal: &Journal,
     mark: &mut Mark,
@@ -125,7 +125,7 @@ pub(crate) fn attach(
     run_making(journal, mark, file, |sector, file| making(file, bytes, filled, sector))
 }
 
-/// Attaches an image whose content is there.
+/// Attaches an image that already has its content.
 pub(crate) fn attach_made(journal: &Journal, mark: &Mark, file: PathBuf, bytes: u64) -> Result<Image, StagingError> {
     run_making(journal, mark, file, |sector, file| making(file, bytes, 0, sector).split_off(1))
 }
@@ -148,7 +148,7 @@ fn run_making(
             command.through(&file, &handle).run(journal).map_err(failed)?;
             continue;
         }
-        // The open file is attached: its name may lead to another one by now.
+        // The open file is attached: its name may lead to another file by now.
         let (open, name) = (Arc::clone(&handle), file.clone());
         let call = move || loops::attach(&open, &name, sector_size(sector)).map(|node| node.display().to_string());
         let answer = command.in_place(journal, call).map_err(failed)?;
@@ -156,7 +156,7 @@ fn run_making(
         let device = BlockDevice::find(&node).map_err(|error| StagingError::refused(&node, error.to_string(), ""))?;
         let mut image = checked(file, handle, device, identity)?;
         if image.device.read_only {
-            // A loop device keeps the flag that its former user set with `blockdev --setro`.
+            // A loop device keeps the read-only flag that a former user set with `blockdev --setro`.
             let writable = Command::new(["blockdev", "--setrw", answer.stdout.trim()]);
             writable.run(journal).map_err(StagingError::command(format!("making {} writable", node.display())))?;
             image.device.read_only = false;
@@ -166,10 +166,10 @@ fn run_making(
     Err(StagingError::file("attach", &file, "losetup printed no loop device"))
 }
 
-/// What the last command does.
+/// Description of the last command.
 const ATTACHING: &str = "attaching";
 
-/// The commands, with what each does; the last one attaches.
+/// The commands, each with a description; the last one attaches.
 pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(Command, &'static str)> {
     let path = file.display().to_string();
     let mut commands = vec![(Command::new(["truncate", "--size", &bytes.to_string(), &path]), "making")];
@@ -189,7 +189,7 @@ pub(crate) fn making(file: &Path, bytes: u64, filled: u64, sector: u32) -> Vec<(
     commands
 }
 
-/// What a person would type to attach an image.
+/// The command line that attaches an image.
 fn attaching(path: String, sector: u32) -> Command {
     let mut words = vec!["losetup".to_string(), "--find".into(), "--show".into(), "--direct-io=on".into()];
     if sector_size(sector) > 0 {
@@ -199,13 +199,12 @@ fn attaching(path: String, sector: u32) -> Command {
     Command::new(words).hint("loop devices need the kernel's loop driver: `modprobe loop`")
 }
 
-/// The size of sectors that a loop device is asked for; 0 for the kernel's choice. Direct I/O to a file needs the sectors of its disk.
+/// The requested sector size of a loop device; 0 for the kernel's choice. Direct I/O to a file needs the sector size of its disk.
 fn sector_size(sector: u32) -> u32 {
     if sector > 512 { sector } else { 0 }
 }
 
-/// The loop device must be on our file: another process may have detached it and taken the same number. A device on another file is
-/// left as it is.
+/// Checks that the loop device is on our file: another process may have detached it and taken the same number. A device on another file stays.
 fn checked(file: PathBuf, handle: Arc<File>, device: BlockDevice, identity: Identity) -> Result<Image, StagingError> {
     if loops::is_on(&device, identity) != Some(true) {
         let backing = device.backing_file.clone().unwrap_or_default();
@@ -228,28 +227,27 @@ impl Image {
         remove(journal, mark, &self.file, PATIENCE)
     }
 
-    /// Takes the image's pages out of the host's page cache; direct I/O leaves none, but filling does.
+    /// Drops the image's pages from the host's page cache; direct I/O leaves none, but filling does.
     pub fn forget_pages(&self) {
         if self.device.loop_direct != Some(true) {
-            // Pages that are still to be written stay, and are counted then.
+            // Pages that are still dirty stay, and are then counted.
             let _ = self.handle.sync_data();
         }
-        // Advice only: where it is not taken, direct I/O still goes past the cache.
+        // Only advice: if it is ignored, direct I/O still bypasses the cache.
         let _ = rustix::fs::fadvise(&*self.handle, 0, None, rustix::fs::Advice::DontNeed);
     }
 
-    /// Bytes of the image in the host's page cache; None where the kernel cannot tell, and where the image lies in memory, which is no
-    /// cache of it.
+    /// Bytes of the image in the host's page cache; None if the kernel cannot report it, or if the image is in memory, where it has no cache.
     pub fn cached_bytes(&self) -> Option<u64> {
         if system::in_memory::is_in_memory(&*self.handle) { None } else { system::calls::cached_bytes(&*self.handle) }
     }
 
-    /// Lets the host's filesystem look up where the image's blocks lie. Dropping caches makes it forget, and a look-up on its disk
-    /// during a phase would be work that no contender asked for.
+    /// Makes the host's filesystem look up the blocks of the image. Dropping caches discards this map, and reading it from disk during a
+    /// phase would be work that no contender requested.
     pub fn find_blocks(&self) {
         use rustix::fs::{SeekFrom, seek};
         let mut at = 0;
-        // The kernel walks over every extent to find where data ends; where there is none further on, it says so by an error.
+        // To find where data ends, the kernel walks over every extent; after the last data it returns an error.
         for _ in 0..MOST_PIECES {
             let Ok(data) = seek(&*self.handle, SeekFrom::Data(at)) else { return };
             let Ok(hole) = seek(&*self.handle, SeekFrom::Hole(data)) else { return };
@@ -258,17 +256,17 @@ impl Image {
     }
 }
 
-/// Detaches every loop device on an image of this run, and removes the file. Where a device stays in use, its image remains in the mark.
+/// Detaches every loop device on an image of this run, and removes the file. If a device stays in use, the image remains in the cleanup record.
 pub(crate) fn remove(journal: &Journal, mark: &mut Mark, file: &Path, patience: Duration) -> Result<(), StagingError> {
     let Some(owned) = mark.image(file) else { return Ok(()) };
     let identity = Some(owned.identity);
     loops::detach(journal, file, identity)?;
-    // Before the last user is waited for: whoever it is, the space is free once it lets go.
+    // Before waiting for the last user: the space is then free as soon as that lets go.
     owned.remove().map_err(|error| StagingError::file("remove the image", file, error))?;
     await_free(mark, file, patience)
 }
 
-/// Waits until no loop device is on an image that was removed, and forgets it.
+/// Waits until no loop device is on a removed image, and takes it out of the cleanup record.
 pub(crate) fn await_free(mark: &mut Mark, file: &Path, patience: Duration) -> Result<(), StagingError> {
     let Some(identity) = mark.image(file).map(|owned| owned.identity) else { return Ok(()) };
     loops::await_detached(file, Some(identity), patience)?;
@@ -276,7 +274,7 @@ pub(crate) fn await_free(mark: &mut Mark, file: &Path, patience: Duration) -> Re
     Ok(())
 }
 
-/// Detaches every loop device on an image of this run, which stays.
+/// Detaches every loop device on an image of this run; the image stays.
 pub(crate) fn detach(journal: &Journal, mark: &Mark, file: &Path) -> Result<(), StagingError> {
     let identity = mark.image(file).map(|owned| owned.identity);
     loops::detach(journal, file, identity)?;

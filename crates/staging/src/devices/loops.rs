@@ -1,6 +1,6 @@
-//! Loop devices on an image: attached to the open file, found by the file that they are on, not by the name that it had, and detached.
-//! In: an image's path and identity. Out: its loop devices, who else uses them, and that they are gone.
-//! The kernel shows a path as it was when attached; in another container the same path is another file.
+//! Loop devices on an image: attached to the open file, found by file identity instead of name, and detached.
+//! In: an image's path and identity. Out: its loop devices, their other users, and that they are gone.
+//! The kernel shows the path as of attaching; in another container the same path is another file.
 
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::RUN_FOLDER;
@@ -11,16 +11,16 @@ use system::{BlockDevice, Command, FileId, Journal, Sysfs as _, Wanted, mounts, 
 
 pub(crate) use system::loops::attach;
 
-/// How long the last user of a loop device is waited for.
+/// How long to wait for the last user of a loop device.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// So many holders of a loop device are named.
+/// Holders of a loop device that are named at most.
 const NAMED: usize = 3;
 
-/// Characters of a holder's command line that are shown.
+/// Characters of a holder's command line that are shown at most.
 const COMMAND_LENGTH: usize = 60;
 
-/// Loop devices on a file. Without an identity (marks of version 0.1 know none) those that were attached by exactly this path.
+/// Loop devices on a file. Without an identity (cleanup records of version 0.1 have none) those that were attached by exactly this path.
 pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
     let resolved = file.canonicalize().ok();
     BlockDevice::all()
@@ -30,7 +30,7 @@ pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
             match identity {
                 Some(identity) => match is_on(device, identity) {
                     Some(is_on) => is_on,
-                    // One that the kernel tells nothing of counts: the name carries the run's id, and an image is not removed under it.
+                    // If the kernel does not show the file, the name decides: it has the run's id, and an image in use is not removed.
                     None => backing.file_name() == file.file_name(),
                 },
                 None => backing == file || Some(backing) == resolved.as_deref(),
@@ -39,13 +39,13 @@ pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
         .collect()
 }
 
-/// Whether a loop device is on this very file; None where it cannot be asked.
+/// Whether a loop device is on this very file; None if that is unknown.
 pub(crate) fn is_on(device: &BlockDevice, identity: Identity) -> Option<bool> {
     let file = FileId { device: system::block::number_from_raw(identity.device), inode: identity.inode };
     system::loops::file_behind(device).map(|behind| behind == file)
 }
 
-/// Who uses a loop device that is ours: something mounted outside the run's own folder, swap, a mapping. None where nobody does.
+/// A foreign user of a loop device of ours: a mount outside the run's own folder, swap, a mapping. None if there is none.
 pub(crate) fn foreign_user(device: &BlockDevice, id: &str) -> Option<String> {
     let own = Path::new(RUN_FOLDER).join(id);
     let parts: Vec<BlockDevice> = device.partitions.iter().filter_map(|name| BlockDevice::named(name)).collect();
@@ -72,7 +72,7 @@ pub(crate) fn detach(journal: &Journal, file: &Path, identity: Option<Identity>)
         let words = ["losetup".to_string(), "--detach".into(), device.path.display().to_string()];
         let is_there = || on(file, identity).iter().any(|other| other.path == device.path);
         match Command::new(words).run(journal) {
-            // Another start may be cleaning up the same at the same time; what is gone needs no detaching.
+            // Another start may clean up the same at the same time; a device that is gone needs no detaching.
             Err(error) if is_there() => {
                 return Err(StagingError::command(format!("detaching {} from {}", device.name, file.display()))(error));
             }
@@ -82,13 +82,13 @@ pub(crate) fn detach(journal: &Journal, file: &Path, identity: Option<Identity>)
     Ok(())
 }
 
-/// Thaws a filesystem that nobody has mounted any more: its run was killed in the middle of a checkpoint and its mount namespace is
-/// gone, while what is frozen stays in use for ever. Mounted once more, it can be thawed; where that was not it, nothing changes.
+/// Thaws a filesystem that is no longer mounted: its run was killed during a checkpoint and its mount namespace is gone, but the frozen
+/// filesystem keeps its device in use. Mounted again, it can be thawed; a filesystem that is not frozen is not changed.
 pub(crate) fn thaw(journal: &Journal, device: &BlockDevice, id: &str) {
     let folder = Path::new(RUN_FOLDER).join(id);
     let point = folder.join("mnt");
     let (node, point_text) = (device.path.display().to_string(), point.display().to_string());
-    // Whatever of it does not work, the device is then still in use, which is what is reported.
+    // If a step fails, the device is still in use, which is reported later.
     if std::fs::create_dir_all(&point).is_ok() && Command::new(["mount", &node, &point_text]).run(journal).is_ok() {
         let _ = Command::new(["fsfreeze", "--unfreeze", &point_text]).run(journal);
         let _ = Command::new(["umount", &point_text]).run(journal);
@@ -96,7 +96,7 @@ pub(crate) fn thaw(journal: &Journal, device: &BlockDevice, id: &str) {
     crate::ownership::owned::remove_empty(&folder);
 }
 
-/// Waits until no loop device is on a file: the kernel detaches one only when its last user is gone.
+/// Waits until no loop device is on a file: the kernel detaches one only after its last user.
 pub(crate) fn await_detached(file: &Path, identity: Option<Identity>, patience: Duration) -> Result<(), StagingError> {
     let end = Instant::now() + patience;
     loop {
@@ -110,7 +110,7 @@ pub(crate) fn await_detached(file: &Path, identity: Option<Identity>, patience: 
     }
 }
 
-/// Whether a device is mounted in any namespace that can be seen. btrfs shows numbers of its own, and the device only as the source.
+/// Whether a device is mounted in any visible namespace. btrfs shows numbers of its own, and the device only as the source.
 pub(crate) fn is_mounted(device: &BlockDevice) -> bool {
     mounts::everywhere().iter().any(|mount| is_of(mount, device))
 }
@@ -119,7 +119,7 @@ fn is_of(mount: &mounts::Mount, device: &BlockDevice) -> bool {
     mount.number == device.number || Path::new(&mount.source) == device.path
 }
 
-/// The processes that hold a device: each mount namespace in which it is mounted by one of its processes, and those that have it open.
+/// Processes that hold a device: one for each mount namespace in which it is mounted, and those that have it open.
 pub(crate) fn holders(device: &BlockDevice) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for mount in mounts::everywhere().into_iter().filter(|mount| is_of(mount, device)) {
@@ -145,6 +145,6 @@ pub(crate) fn holders(device: &BlockDevice) -> Vec<String> {
 fn process(pid: u32) -> String {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line: String = String::from_utf8_lossy(&words).replace('\0', " ").trim().chars().take(COMMAND_LENGTH).collect();
-    // A name may hold what a terminal would obey.
+    // A name may contain control sequences for terminals.
     format!("process {pid} ({})", line.escape_debug())
 }

@@ -1,6 +1,6 @@
-//! Equal parts of a device: partitions that only the kernel knows of. The disk holds no table of them, and requests go straight to it.
-//! In: a disk, and how many parts. Out: where each [`Part`] lies, and the commands that add and remove it.
-//! Whether the disk may be erased is [`crate::devices::custody`]'s question.
+//! Equal parts of a device: partitions that only the kernel knows. The disk holds no table of them, and requests go straight to it.
+//! In: a disk, and the number of parts. Out: the place of each [`Part`], and the commands that add and remove it.
+//! [`crate::devices::custody`] decides whether the disk may be erased.
 
 use crate::busy::{PASSING, when_free};
 use crate::devices::custody::emptying_within;
@@ -13,13 +13,13 @@ use system::{BlockDevice, Command, Journal, Sysfs as _};
 
 const MIB: u64 = 1 << 20;
 
-/// Alignment that any disk can want; one above it is a mistake of the disk's.
+/// The largest alignment that a disk can need; a larger one is an error of the disk.
 const WIDEST: u64 = 1 << 30;
 
-/// A partition must begin at a whole page, whatever the disk says of itself.
+/// A partition must begin at a whole page, whatever the disk reports.
 const PAGE: u64 = 4096;
 
-/// addpart(8) counts in these, whatever the sector size is.
+/// Unit of addpart(8), whatever the sector size is.
 const UNIT: u64 = 512;
 
 /// One of the parts of a disk.
@@ -33,8 +33,8 @@ pub struct Part {
     pub bytes: u64,
 }
 
-/// Divides a disk into so many equal parts. The first begins at 1 MiB, and the last ends 1 MiB before the disk does or earlier; each is
-/// aligned to 1 MiB, and to the disk's optimal I/O size where that is larger.
+/// Divides a disk into this many equal parts. The first begins at 1 MiB, and the last ends 1 MiB before the disk does or earlier; each is
+/// aligned to 1 MiB, and to the disk's optimal I/O size if that is larger.
 ///
 /// # Errors
 /// It is a partition, its driver allows no partitions or too few, or it is too small.
@@ -52,13 +52,13 @@ pub fn parts(disk: &BlockDevice, count: usize) -> Result<Vec<Part>, StagingError
     Ok((0..count as u64).map(part).collect())
 }
 
-/// Why a device cannot have so many partitions, and what to do.
+/// Why a device cannot have this many partitions, and what to do.
 fn why_whole(device: &BlockDevice, count: usize) -> Option<(String, &'static str)> {
     if device.parent.is_some() {
         let way = "name the whole disk with --on, or leave --split out";
         return Some(("it is a partition, which cannot be split again".into(), way));
     }
-    // A kernel that does not show it answers when the first part is added.
+    // If the kernel does not show it, adding the first part shows whether it works.
     let range = std::fs::read_to_string(Path::new("/sys/block").join(device.name.replace('/', "!")).join("ext_range"));
     match range.ok()?.trim().parse::<usize>().ok()? {
         0 | 1 if device.backing_file.is_some() => {
@@ -73,7 +73,7 @@ fn why_whole(device: &BlockDevice, count: usize) -> Option<(String, &'static str
     }
 }
 
-/// What parts are aligned to: 1 MiB, or the smallest multiple of it that is one of the optimal I/O size too.
+/// Alignment of parts: 1 MiB, or the smallest multiple of it that is also one of the optimal I/O size.
 fn alignment(disk: &BlockDevice) -> u64 {
     let optimal = disk.queue.settings.get("optimal_io_size").and_then(|text| text.parse().ok()).unwrap_or(0);
     if optimal <= MIB || !optimal.is_multiple_of(PAGE) {
@@ -87,12 +87,12 @@ fn alignment(disk: &BlockDevice) -> u64 {
 }
 
 impl Part {
-    /// Whether a device is this part of its disk, by number, place and size.
+    /// Whether a device is this part of its disk, by number, start and size.
     pub(crate) fn is(&self, device: &BlockDevice) -> bool {
         device.partition() == Some((self.number, self.start)) && device.size_bytes == self.bytes
     }
 
-    /// The node that the kernel gives it.
+    /// The node that the kernel will give it.
     pub(crate) fn node(&self, disk: &Path) -> PathBuf {
         node(disk, &self.number.to_string())
     }
@@ -108,20 +108,20 @@ impl Part {
         }
     }
 
-    /// The command that has the kernel show it.
+    /// The command that adds it to the kernel.
     pub(crate) fn adding(&self, disk: &Path) -> Command {
         let numbers = [self.number.into(), self.start / UNIT, self.bytes / UNIT].map(|number: u64| number.to_string());
         Command::new(["addpart".to_string(), disk.display().to_string()].into_iter().chain(numbers))
             .hint("addpart is in Debian's util-linux")
     }
 
-    /// The command that ends this.
+    /// The command that removes it from the kernel.
     pub(crate) fn removing(&self, disk: &Path) -> Command {
         Command::new(["delpart".to_string(), disk.display().to_string(), self.number.to_string()])
             .hint("delpart is in Debian's util-linux")
     }
 
-    /// The command that writes zeros to those of the disk's checked places that lie in this part; `None` where emptying the part did.
+    /// The command that writes zeros to the disk's checked ranges in this part; `None` if emptying the part did that.
     pub(crate) fn clearing(&self, disk: &BlockDevice, node: &Path) -> Option<Command> {
         emptying_within(disk, (self.start, self.bytes), node)
     }
@@ -131,8 +131,8 @@ impl Part {
         partitions(disk).into_iter().find(|device| self.is(device))
     }
 
-    /// Adds it. It is open until the file is closed: a program that has the kernel read the disk's table again, which is none, would remove
-    /// a partition that is not.
+    /// Adds it, and opens it: if a program makes the kernel re-read the disk's partition table, which does not exist, the kernel removes
+    /// partitions that are not open.
     pub(crate) fn add(&self, disk: &BlockDevice, journal: &Journal) -> Result<(BlockDevice, File), StagingError> {
         let opened = || {
             let device = self.find(disk)?;
@@ -153,7 +153,7 @@ impl Part {
         })
     }
 
-    /// Removes it, once its last user is gone; one that is gone already is fine.
+    /// Removes it after its last user has gone; a part that does not exist is fine.
     pub(crate) fn remove(&self, disk: &BlockDevice, journal: &Journal) -> Result<(), StagingError> {
         let removed = when_free(PATIENCE, || match self.find(disk) {
             Some(_) => self.removing(&disk.path).run(journal).map(drop),
@@ -163,7 +163,7 @@ impl Part {
         removed.map_err(StagingError::command(doing))
     }
 
-    /// Leaves the disk as empty as custody wants it, and removes the part. `is_clear`: nothing is on it that is not ours.
+    /// Leaves the disk as empty as custody requires, and removes the part. `is_clear`: nothing foreign is on it.
     pub(crate) fn leave(&self, disk: &BlockDevice, is_clear: bool, journal: &Journal) -> Result<(), StagingError> {
         let Some(device) = self.find(disk) else { return Ok(()) };
         let clearing = self.clearing(disk, &device.path).filter(|_| is_clear);
@@ -173,7 +173,7 @@ impl Part {
     }
 }
 
-/// The node of a partition with this number, or with a letter in its place.
+/// The node of a partition with this number, or with a letter instead.
 pub(crate) fn node(disk: &Path, number: &str) -> PathBuf {
     let disk = disk.display().to_string();
     let between = if disk.ends_with(|last: char| last.is_ascii_digit()) { "p" } else { "" };
@@ -205,7 +205,7 @@ mod tests {
             (3 << 40, "4194304", 4 * MIB),
             // A stripe of three disks.
             (3 << 40, "1572864", 3 * MIB),
-            // Some USB bridges report such a size, which aligns nothing.
+            // Some USB bridges report such a size, to which nothing can be aligned.
             (3 << 40, "33553920", MIB),
             (3 << 40, "4294967296", MIB),
         ] {

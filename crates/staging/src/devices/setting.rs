@@ -1,6 +1,6 @@
-//! Settings in sysfs, written by a command that a person could type.
+//! Settings in sysfs, written by a command that a user could type.
 //! In: a file below /sys/block, and a value. Out: the value set.
-//! Who sets one remembers what it was, and puts it back.
+//! The caller keeps the former value, and restores it.
 
 use crate::error::StagingError;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Emptying a device: its signatures, and what lies where custody looks for data.
-//! In: a device that custody has verified. Out: commands, or their failure. Nothing here asks whose the device is.
+//! Emptying a device: its signatures, and the places where custody looks for data.
+//! In: a device that custody has verified. Out: commands, or their failure. Ownership is not checked here.
 
 use crate::busy::{PASSING, when_free};
 use crate::devices::custody::emptying;
@@ -7,13 +7,13 @@ use crate::error::StagingError;
 use std::path::Path;
 use system::{BlockDevice, Command, CommandError, Journal, Sysfs as _};
 
-/// Removes all signatures, so that no tool finds yesterday's filesystem under today's.
+/// Removes all signatures, so that no tool finds an old filesystem under a new one.
 pub(crate) fn unsign(device: &Path, journal: &Journal) -> Result<(), StagingError> {
     run_when_free(&unsigning(device), journal)
         .map_err(StagingError::command(format!("removing signatures from {}", device.display())))
 }
 
-/// Runs a command that needs a device for itself.
+/// Runs a command that needs exclusive use of a device.
 fn run_when_free(command: &Command, journal: &Journal) -> Result<(), CommandError> {
     when_free(PASSING, || command.run(journal).map(drop))
 }
@@ -23,7 +23,7 @@ pub(crate) fn unsigning(device: &Path) -> Command {
     Command::new(["wipefs".to_string(), "--all".into(), "--quiet".into(), device.display().to_string()])
 }
 
-/// Removes all signatures, and what lies at the places where custody looks for data: whoever comes next finds it empty.
+/// Removes all signatures, and empties the places where custody looks for data: the next run finds the device empty.
 pub(crate) fn wipe(device: &Path, journal: &Journal) -> Result<(), StagingError> {
     let found = BlockDevice::find(device).map_err(|error| StagingError::refused(device, error.to_string(), ""))?;
     for command in [unsigning(device), emptying(device, Some(&found))] {

@@ -1,5 +1,5 @@
-//! What advice about the page cache does: whether pages go when nobody needs them, and come when somebody will.
-//! In: a folder. Out: answers, by the kernel's count of what is cached, or by whether a read that may not wait for the device is served.
+//! The effect of advice about the page cache: whether pages are dropped when they are not needed, and read ahead when they will be.
+//! In: a folder. Out: answers, by the kernel's count of cached bytes, or by whether a read succeeds without waiting for the device.
 
 use super::{Answer, Found};
 use rustix::fs::Advice;
@@ -10,11 +10,11 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes of the file that is tried on.
+/// Bytes of the test file.
 const LENGTH: usize = 1 << 20;
-/// How long the device may take to bring them.
+/// How long the device may take to read them.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often is looked meanwhile.
+/// Interval of the checks meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
@@ -67,7 +67,7 @@ fn advise(file: &File, advice: Advice) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, NonZeroU64::new(LENGTH as u64), advice)?)
 }
 
-/// Whether the file's last page is in memory, by the kernel's count (cachestat(2), Linux 6.5), else by whether it is read without
+/// Whether the file's last page is in memory, by the kernel's count (cachestat(2), Linux 6.5), or by whether a read succeeds without
 /// waiting for the device.
 fn served(file: &File) -> rustix::io::Result<bool> {
     if let Some(cached) = system::calls::cached_bytes(file) {
@@ -91,7 +91,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (forgets, reads_ahead) = tried(folder.path()).expect("tried");
         assert!(!forgets.how.is_empty() && !reads_ahead.how.is_empty());
-        // In memory alone nothing can be forgotten; elsewhere reading ahead is only asked for what was.
+        // A filesystem in memory cannot drop pages; elsewhere, reading ahead is only tried on pages that were dropped.
         assert!(forgets.has == Some(true) || reads_ahead.has.is_none(), "{forgets:?} {reads_ahead:?}");
     }
 }

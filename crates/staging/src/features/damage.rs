@@ -1,6 +1,6 @@
-//! Whether damage is noticed: a byte is flipped on the image, in a file's data and in a name, while nothing is mounted.
-//! In: a target of images. Out: who noticed: the mount, the read, a scrub, a check, or nobody.
-//! Every copy that lies on the image is flipped, so that a second copy does not stand in silently for the first.
+//! Whether damage is noticed: a bit is flipped on the image, in a file's data and in a name, while nothing is mounted.
+//! In: a target of images. Out: what noticed it: the mount, the read, a scrub, a check, or nothing.
+//! Every copy on the image is flipped, so that a second copy does not hide the damage of the first.
 
 use super::space::different;
 use super::tools::{TOOL_LIMIT, on_stage, run};
@@ -18,17 +18,17 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use system::Command;
 
-/// A text that stands in the middle of the file's data, and nowhere else.
+/// A text in the middle of the file's data, and nowhere else.
 const DATA: &[u8] = b"bakeoff: this byte will be flipped where it lies on the image";
-/// A name that stands in the directory, and nowhere else.
+/// A name in the directory, and nowhere else.
 const NAME: &str = "bakeoff-damaged-name-7391";
 /// Bytes of the file.
 const LENGTH: usize = 512 << 10;
 /// Bytes read at once.
 const PART: usize = 4 << 20;
-/// Most bytes of the image that are searched.
+/// Bytes of the image that are searched at most.
 const SEARCH_CAP: u64 = 512 << 20;
-/// Most copies that are flipped.
+/// Copies that are flipped at most.
 const COPIES: usize = 64;
 
 /// Answers for data and for metadata.
@@ -39,7 +39,7 @@ pub(super) fn notices(target: &mut Target, filesystem: &Filesystem, found: &mut 
     found.put("checksum_metadata", told(on_stage(target, &plain, &mut metadata)));
 }
 
-/// Different in every block but for the text in its middle, so that nothing stores it smaller.
+/// Different in every block except for the text in its middle, so that it cannot be compressed or deduplicated.
 fn content() -> Vec<u8> {
     let mut bytes = different(LENGTH);
     bytes[LENGTH / 2..LENGTH / 2 + DATA.len()].copy_from_slice(DATA);
@@ -75,7 +75,7 @@ fn data(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
 fn metadata(stage: &mut Stage<'_>) -> Result<Answer, StagingError> {
     let folder = stage.state.seen(&stage.state.root).join("names");
     std::fs::create_dir(&folder).map_err(|error| StagingError::file("make", &folder, error))?;
-    // A directory of some size, so that the name lies in a block of names and not in the inode.
+    // The directory must be large enough for the name to be in a block of names instead of the inode.
     for number in 0..200 {
         let path = folder.join(format!("neighbour-{number}"));
         File::create(&path).map_err(|error| StagingError::file("make", &path, error))?;
@@ -113,8 +113,8 @@ fn listed(folder: &Path) -> std::io::Result<usize> {
     Ok(count)
 }
 
-/// Unmounts, flips a bit in every copy of these bytes on the device, and mounts again: how many copies there were, in words. Or the answer that this is
-/// already; `nowhere`: where there is no copy.
+/// Unmounts, flips a bit in every copy of these bytes on the device, and mounts again. Returns the number of copies, in words, or a final
+/// answer; `nowhere`: if there is no copy.
 fn flipped(
     stage: &mut Stage<'_>,
     wanted: &[u8],
@@ -127,7 +127,7 @@ fn flipped(
         return Ok(Err(Answer::untold(nowhere)));
     };
     let places = found_at(&file, wanted).map_err(|error| StagingError::file("search", &file, error))?;
-    // Through the device, since what it has in memory must not hide the change.
+    // Through the device, so that its page cache does not hide the change.
     let node = File::options().read(true).write(true).open(&device);
     let node = node.map_err(|error| StagingError::file("open", &device, error))?;
     for place in &places {
@@ -149,7 +149,7 @@ fn flipped(
     })
 }
 
-/// Where these bytes lie in a sparse file.
+/// Offsets of these bytes in a sparse file.
 fn found_at(path: &Path, wanted: &[u8]) -> std::io::Result<Vec<u64>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -159,7 +159,7 @@ fn found_at(path: &Path, wanted: &[u8]) -> std::io::Result<Vec<u64>> {
         let end = rustix::fs::seek(&file, SeekFrom::Hole(start)).unwrap_or(length);
         at = start;
         while at < end && places.len() < COPIES {
-            // Parts overlap, so that what lies across their border is found.
+            // Parts overlap, so that a match across their border is found.
             let mut part = vec![0; PART.min((end - at) as usize) + wanted.len()];
             let read = file.read_at(&mut part, at)?;
             places.extend(memmem::find_iter(&part[..read], wanted).map(|place| at + place as u64));
@@ -173,14 +173,14 @@ fn found_at(path: &Path, wanted: &[u8]) -> std::io::Result<Vec<u64>> {
     Ok(places)
 }
 
-/// Whether a scrub finds something wrong; false where there is none.
+/// Whether a scrub finds damage; false if there is no scrub.
 fn scrub(stage: &Stage<'_>) -> Result<bool, StagingError> {
     let command =
         stage.state.filesystem.as_ref().map(|filesystem| filesystem.features.scrub.clone()).unwrap_or_default();
     Ok(!command.is_empty() && run(stage, &command, &More::default()).is_err())
 }
 
-/// Whether the filesystem's check complains, unmounted; None where there is none or it could not be run.
+/// Whether the filesystem's check finds damage, unmounted; None if there is none or it could not be run.
 fn check_complains(stage: &mut Stage<'_>) -> Result<Option<bool>, StagingError> {
     let Some(check) = stage.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Searching for limits.
-//! In: what is accepted. Out: the largest of it.
+//! In: a test for a number. Out: the largest number that passes.
 
-/// The largest number from `low` (which is taken as accepted) to `high` that is accepted, where all below it are.
+/// The largest accepted number from `low` (taken as accepted) to `high`, if all below it are accepted.
 pub(crate) fn largest(low: u64, high: u64, mut accepts: impl FnMut(u64) -> bool) -> u64 {
     if accepts(high) {
         return high;

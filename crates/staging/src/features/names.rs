@@ -1,6 +1,6 @@
-//! Names, links and directories: how long, how many.
+//! Names, links and directories: their limits.
 //! In: a folder. Out: answers, each with what was tried.
-//! Numbers are tried up to a cap and within a time, and say so where nothing refused.
+//! Numbers are tried up to a cap and a time limit; the answer shows if no limit was met.
 
 use super::limit::largest;
 use super::{Answer, Found};
@@ -15,7 +15,7 @@ const NAME_CAP: u64 = 4095;
 /// Links and files that are tried at most.
 const LINK_CAP: u64 = 66_000;
 const FILE_CAP: u64 = 20_000;
-/// Time for each of the two.
+/// Time limit for each of the two.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
@@ -44,11 +44,11 @@ fn make(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
 }
 
 fn takes(folder: &OwnedFd, name: &str) -> bool {
-    // A folder full of leftovers is not what the next question asks about.
+    // The next question must not be affected by a full folder.
     make(folder, name).is_ok() && rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok()
 }
 
-/// Makes more and more until one is refused, within a number and the time for it; how many there are then, and why not more.
+/// Makes more and more until one is refused, within a maximum and a time limit. Returns their number, and the error that ended it.
 fn as_many(from: u64, most: u64, mut make: impl FnMut(u64) -> Result<(), Errno>) -> (u64, Option<Errno>) {
     let began = Instant::now();
     let mut count = from;

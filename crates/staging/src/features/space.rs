@@ -1,5 +1,5 @@
 //! Sizes and space of files: largest, sparse, holes, preallocation, reflinks, attributes, ways of opening.
-//! In: a folder. Out: answers, by what the system calls answer and by the blocks that files really take.
+//! In: a folder. Out: answers, by the results of system calls and by the blocks that files really take.
 
 use super::limit::largest;
 use super::{Answer, Found};
@@ -11,15 +11,15 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The longest file that system calls can speak of.
+/// The longest file that system calls can address.
 const LONGEST: u64 = i64::MAX as u64;
 /// The longest value of an extended attribute that the kernel passes on.
 const LARGEST_ATTRIBUTE: u64 = 65_536;
-/// Bytes that are laid out to see what becomes of their blocks.
+/// Bytes that are written to observe their blocks.
 const SOME: u64 = 4 << 20;
-/// How much later a filesystem may count its blocks: the longest between two of ZFS's groups of transactions, and some more.
+/// How much later a filesystem may count its blocks: the longest time between two transaction groups of ZFS, and some more.
 const LATER: Duration = Duration::from_secs(7);
-/// Direct I/O is aligned to this; no disk has larger sectors.
+/// Alignment of direct I/O; no disk has larger sectors.
 const ALIGNMENT: usize = 4096;
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
@@ -40,7 +40,7 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
     found.put("tmpfile", Answer::of(open, "opening a file without a name"));
 }
 
-/// An error on the way is no answer.
+/// An error of the test is not an answer.
 fn told(tried: std::io::Result<Answer>) -> Answer {
     tried.unwrap_or_else(|error| Answer::untold(format!("the test failed: {error}")))
 }
@@ -55,7 +55,7 @@ fn taken(file: &File) -> std::io::Result<u64> {
     Ok(file.metadata()?.blocks() * 512)
 }
 
-/// The count once it is as it will be; the last one where that never comes. Some filesystems count later than they answer.
+/// The count once it is final, else the last one. Some filesystems update the count later than the call returns.
 fn once(count: impl Fn() -> std::io::Result<u64>, is_final: impl Fn(u64) -> bool) -> std::io::Result<u64> {
     let began = Instant::now();
     loop {
@@ -79,7 +79,7 @@ fn file_size(root: &Path) -> std::io::Result<Answer> {
     Ok(Answer::amount(most, about(most), how))
 }
 
-/// A limit as people know it: one block short of 16 TiB is 16 TiB.
+/// A limit in round numbers: one block short of 16 TiB is 16 TiB.
 pub(super) fn about(bytes: u64) -> String {
     let rounded =
         (0..64).map(|shift| 1u64 << shift).find(|power| *power > bytes && *power - bytes <= (*power >> 10).max(1));
@@ -90,7 +90,7 @@ pub(super) fn about(bytes: u64) -> String {
     }
 }
 
-/// As [`in_words`], with the two units beyond it.
+/// A size in words, up to EiB.
 pub(super) fn size_words(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 1 << 60 => format!("{} EiB", (bytes as f64 / (1u64 << 60) as f64).round()),
@@ -138,7 +138,7 @@ fn truncate(root: &Path) -> std::io::Result<Answer> {
     Ok(if after + SOME / 2 <= before { Answer::yes(how) } else { Answer::no(how) })
 }
 
-/// A clone that is written to and synced, while its source stays as it was.
+/// A clone that is written to and synced while its source stays unchanged.
 fn reflink(root: &Path) -> std::io::Result<Answer> {
     let from = filled(root, "original")?;
     let to = fresh(root, "clone")?;
@@ -155,7 +155,7 @@ fn reflink(root: &Path) -> std::io::Result<Answer> {
     Ok(if apart { Answer::yes(how) } else { Answer::no(format!("{how}: this changes its source, too")) })
 }
 
-/// A clone of which a block is written and synced: nothing of it waits in memory then, and what is read once its pages are gone is what was written.
+/// A clone with one block written and synced: fsync leaves nothing dirty, and reading after its pages are dropped returns the written data.
 fn clone_fsync(root: &Path) -> std::io::Result<Answer> {
     let from = filled(root, "synced-original")?;
     let to = fresh(root, "synced-clone")?;
@@ -188,7 +188,7 @@ fn copy_range(root: &Path) -> std::io::Result<Answer> {
     let gone_since = |before: u64| once(|| Ok(before.saturating_sub(free()?)), |gone| gone >= SOME / 2);
     let before = free()?;
     let from = filled(root, "copied")?;
-    // Where space is counted in large pieces, a file that was written seems to take none either.
+    // If space is counted in large units, a written file seems to take none either.
     let is_counted = gone_since(before)? >= SOME / 2;
     let to = fresh(root, "copy")?;
     let before = free()?;
@@ -223,7 +223,7 @@ fn written_with(root: &Path, (name, open): (&str, OFlags), bytes: usize, flag: u
     Ok(rustix::io::pwritev2(&file, &parts, 0, flags)? == bytes)
 }
 
-/// RWF_ATOMIC, past the page cache, in blocks that are powers of two: the largest that is taken.
+/// RWF_ATOMIC with direct I/O, in blocks that are powers of two: the largest that is accepted.
 fn atomic(root: &Path) -> std::io::Result<Answer> {
     const RWF_ATOMIC: u32 = 0x40;
     filled(root, "atomic")?;
@@ -244,7 +244,7 @@ fn atomic(root: &Path) -> std::io::Result<Answer> {
     })
 }
 
-/// RWF_DONTCACHE: through the page cache, of which nothing is kept.
+/// RWF_DONTCACHE: through the page cache, which keeps nothing of it.
 fn uncached(root: &Path) -> std::io::Result<Answer> {
     const RWF_DONTCACHE: u32 = 0x80;
     filled(root, "uncached")?;
@@ -252,7 +252,7 @@ fn uncached(root: &Path) -> std::io::Result<Answer> {
     Ok(Answer::of(tried, "pwritev2(RWF_DONTCACHE) of 64 KiB"))
 }
 
-/// Bytes that differ in every block, so that nothing can store them smaller.
+/// Bytes that differ in every block, so that they cannot be compressed or deduplicated.
 pub(super) fn different(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -280,7 +280,7 @@ fn attribute(root: &Path) -> Answer {
     }
     let set = |length: u64| {
         let value = vec![b'v'; length as usize];
-        // In the place of another value there may be less room than on a file without.
+        // Replacing a value may leave less space than a file without one has.
         let _ = rustix::fs::removexattr(&path, "user.bakeoff");
         rustix::fs::setxattr(&path, "user.bakeoff", &value, XattrFlags::empty())
     };

@@ -1,6 +1,6 @@
-//! Timestamps: how far they reach, and how fine they are, as they are kept and not as memory has them.
-//! In: a folder, before and after it was mounted again. Out: answers.
-//! A time that a filesystem cannot keep is cut by the kernel to the nearest that it can.
+//! Timestamps: their range and resolution as stored on the device, not in memory.
+//! In: a folder, before and after a remount. Out: answers.
+//! The kernel clamps a time that a filesystem cannot store to the nearest that it can.
 
 use super::limit::largest;
 use super::{Answer, Found};
@@ -9,9 +9,9 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// A moment with an odd second and all nine digits of a fraction.
+/// A time with an odd second and all nine digits of a fraction.
 const EXACT: (i64, i64) = (1_000_000_001, 123_456_789);
-/// Steps in nanoseconds that filesystems have.
+/// Resolutions of filesystems, in nanoseconds.
 const STEPS: [(i64, &str); 6] = [
     (1, "1 ns"),
     (100, "100 ns"),
@@ -20,7 +20,7 @@ const STEPS: [(i64, &str); 6] = [
     (10_000_000, "10 ms"),
     (1_000_000_000, "1 s"),
 ];
-/// Mean length of a year of the calendar, in seconds.
+/// Mean length of a calendar year, in seconds.
 const YEAR: f64 = 31_556_952.0;
 
 const FILES: [(&str, i64, i64); 3] =
@@ -33,7 +33,7 @@ pub(super) fn prepare(root: &Path) {
         if File::create(&path).is_err() || takes(&path, seconds, nanoseconds) {
             continue;
         }
-        // Where the farthest is refused rather than cut, the farthest that is not.
+        // If the extreme is refused instead of clamped, the most extreme time that is accepted.
         let sign = seconds.signum();
         let most = largest(0, i64::MAX as u64, |far| takes(&path, sign * far as i64, 0));
         takes(&path, sign * most as i64, 0);
@@ -62,7 +62,7 @@ pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
             )
         }
         (Some((past, _)), Some((future, _))) => {
-            // Wrapped around, or cut to nothing: what was kept is not what was cut to.
+            // Wrapped around, or cut to nothing: the stored time is not the clamped one.
             Answer::words(
                 "not kept",
                 format!("the extremes that can be set, {when}: {past} s and {future} s relative to 1970"),

@@ -1,6 +1,6 @@
 //! Features that need options or tools: quotas, case folding, compression, snapshots, several devices, growing, shrinking.
-//! In: a target of images and a filesystem with its keys under `[features]`. Out: answers, by what happened.
-//! A tool's success is not taken for the feature: a quota is shown, a snapshot is read, sizes are asked for.
+//! In: a target of images and a filesystem with its keys under `[features]`. Out: answers, by observed effects.
+//! A tool's success alone does not prove the feature: a quota is shown, a snapshot is read, sizes are checked.
 
 use super::{Answer, Found};
 use crate::devices::image;
@@ -18,12 +18,12 @@ use system::Command;
 
 /// How long one tool may take.
 pub(super) const TOOL_LIMIT: Duration = Duration::from_secs(60);
-/// Bytes of repeated text, to be stored smaller.
+/// Bytes of repeated text, which can be compressed.
 const TEXT: usize = 16 << 20;
 /// Number of the image of a second device; images of stages are counted from 1.
 const SECOND: u32 = 1000;
 
-/// What depends on options of mkfs or mount.
+/// Features that depend on options of mkfs or mount.
 pub(super) fn with_options(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let tools = &filesystem.features;
     found.put("quota", optional(target, filesystem, tools.quota.as_ref(), &quota));
@@ -33,7 +33,7 @@ pub(super) fn with_options(target: &mut Target, filesystem: &Filesystem, found: 
 
 type Try<'a> = &'a dyn Fn(&mut Stage<'_>, &Options) -> Result<Answer, StagingError>;
 
-/// The feature with its options; without any it is not there.
+/// The feature with its options; without any, it is missing.
 fn optional(target: &mut Target, filesystem: &Filesystem, options: Option<&Options>, try_it: Try) -> Answer {
     let Some(options) = options else {
         return Answer::no("it has no option or tool for this");
@@ -46,12 +46,12 @@ fn optional(target: &mut Target, filesystem: &Filesystem, options: Option<&Optio
     };
     match on_stage(target, &contender, &mut |stage| try_it(stage, options)) {
         Ok(answer) => answer,
-        // The filesystem may have it and this kernel or these tools not: that is another answer than no.
+        // The filesystem may have it while this kernel or these tools do not: that is not the same as no.
         Err(error) => Answer { text: "refused here".into(), ..Answer::no(error.to_string()) },
     }
 }
 
-/// Tries something on a fresh stage, which is taken down without a check.
+/// Tries something on a fresh stage, which is torn down without a check.
 pub(super) fn on_stage(
     target: &mut Target,
     contender: &Contender,
@@ -61,7 +61,7 @@ pub(super) fn on_stage(
     try_it(&mut stage)
 }
 
-/// The same with its defaults: a tool that refuses says no, a filesystem that cannot be made just now says nothing.
+/// The same with default options: a refusing tool is answered with no, a filesystem that cannot be made now with unknown.
 fn on_fresh(
     target: &mut Target,
     plain: &Contender,
@@ -73,7 +73,7 @@ fn on_fresh(
     }
 }
 
-/// In words, what options stand for.
+/// The options in words.
 fn by(options: &Options) -> String {
     let mkfs = (!options.mkfs.is_empty()).then(|| format!("mkfs {}", options.mkfs.join(" ")));
     let mount = (!options.mount.is_empty()).then(|| format!("mount -o {}", options.mount));
@@ -83,7 +83,7 @@ fn by(options: &Options) -> String {
 }
 
 fn quota(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, StagingError> {
-    // Staging read the options back already.
+    // Staging has already read the options back.
     if !options.command.is_empty() {
         run(stage, &options.command, &More::default())?;
     }
@@ -113,7 +113,7 @@ fn compression(stage: &mut Stage<'_>, options: &Options) -> Result<Answer, Stagi
     Ok(if grown < TEXT as u64 / 4 { Answer::yes(how) } else { Answer::no(how) })
 }
 
-/// What is done to the volume as a whole, each on a fresh one.
+/// Operations on the volume as a whole, each on a fresh one.
 pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
     let tools = &filesystem.features;
@@ -136,7 +136,7 @@ pub(super) fn on_volume(target: &mut Target, filesystem: &Filesystem, found: &mu
 /// Name of the snapshot that is tried.
 const SNAPSHOT: &str = "bakeoff-probe";
 
-/// Runs commands of `[snapshots]` one after the other. What they were, in words.
+/// Runs commands of `[snapshots]` one after the other. Returns them in words.
 fn by_commands(stage: &Stage<'_>, commands: &[Vec<String>]) -> Result<String, StagingError> {
     let mut lines = Vec::new();
     for words in stage.filled(commands) {
@@ -160,7 +160,7 @@ fn changed_after(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<(PathBu
     Ok((file, how))
 }
 
-/// A snapshot is deleted: it cannot be deleted again, and what was changed since it was taken stays.
+/// A snapshot is deleted: a second deletion fails, and later changes of the file stay.
 fn deleted_again(stage: &mut Stage<'_>, facts: &SnapshotFacts) -> Result<Answer, StagingError> {
     let (file, _) = changed_after(stage, facts)?;
     let how = by_commands(stage, &facts.delete)?;

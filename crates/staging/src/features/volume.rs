@@ -1,6 +1,6 @@
 //! The largest volume that mkfs accepts, tried on sparse files in memory.
-//! In: a target, and a filesystem whose file says how a size is tried. Out: an answer.
-//! Sizes are powers of two; mkfs gets little memory and time, so that a size that it could only make in hours counts as refused.
+//! In: a target, and a filesystem whose file has a command to try a size. Out: an answer.
+//! Sizes are powers of two. Memory and time for mkfs are limited, so that a size that takes hours to format counts as refused.
 
 use super::Answer;
 use super::space::size_words;
@@ -14,13 +14,13 @@ use system::Command;
 
 /// Sizes that are tried, as powers of two: 8 GiB to 4 EiB.
 const POWERS: std::ops::RangeInclusive<u32> = 33..=62;
-/// Time for one try.
+/// Time limit for one try.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Memory for mkfs, and for the file that it writes.
 const MEMORY: &str = "--as=1073741824";
 const ROOM: &str = "size=256m,mode=700";
 
-/// Tries larger and larger ones until one is refused.
+/// Tries larger and larger sizes until one is refused.
 pub(super) fn largest(target: &mut Target, filesystem: &Filesystem) -> Answer {
     if filesystem.features.volume.is_empty() {
         return Answer::untold("its description has no command to test a size");
@@ -79,7 +79,7 @@ fn refused_at(most: Option<u64>, refused: u64, why: &str) -> Answer {
     }
 }
 
-/// The end of what a program said, on one line.
+/// The end of a program's output, on one line.
 fn last_words(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words[words.len().saturating_sub(30)..].join(" ")

@@ -1,6 +1,6 @@
 //! A filesystem as its file in `filesystems/` describes it: how to make, mount, check, inspect and unmount it.
-//! In: TOML. Out: [`Filesystem`]; a key that is not known is an error.
-//! In commands stand `{device}` and other places: see [`PLACES`].
+//! In: TOML. Out: [`Filesystem`]; an unknown key is an error.
+//! Commands contain placeholders such as `{device}`: see [`PLACES`].
 
 use crate::error::StagingError;
 use crate::filesystems::feature_tools::FeatureTools;
@@ -95,7 +95,7 @@ pub struct Filesystem {
     /// The file of a user that it was read from; None of one that is compiled in.
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// It is only described: none of its commands is run, not even one that tells a version.
+    /// It is only described: none of its commands is run, not even one that prints a version.
     #[serde(skip)]
     pub only_described: bool,
 }
@@ -433,7 +433,7 @@ impl Filesystem {
         Ok(read)
     }
 
-    /// Keys of all mount options that it takes, those of the mount layer among them; None where its file lists none.
+    /// Keys of all mount options that it accepts, including those of the mount layer; None if its file lists none.
     pub fn known_mount_options(&self) -> Option<BTreeSet<String>> {
         let general = crate::filesystems::readback::general_options();
         let own = self.mount.options.iter().map(String::as_str).chain(self.mount.aliases.keys().map(String::as_str));
@@ -444,13 +444,13 @@ impl Filesystem {
     /// Programs that its commands begin with, each once.
     pub fn programs(&self) -> BTreeSet<&str> {
         let versions = self.tools.iter().map(|tool| &tool.version);
-        // What is shown by mount are files, not commands.
+        // `mount.shown` lists files, not commands.
         let commands = self.templates().into_iter().filter(|words| !std::ptr::eq(*words, &self.mount.shown));
         let several = self.several.iter().flat_map(SeveralFacts::commands);
         commands.chain(versions).chain(several).filter_map(|words| words.first()).map(String::as_str).collect()
     }
 
-    /// Every command in which places are filled in.
+    /// Every command with placeholders.
     fn templates(&self) -> Vec<&Vec<String>> {
         let daemon = self.daemon.iter().flat_map(|facts| [&facts.command, &facts.ready, &facts.prefix, &facts.give_up]);
         [

@@ -1,6 +1,6 @@
 //! The durability class of what is mounted: a filesystem's facts, changed by the words found among its options and features.
 //! In: facts and rules of the filesystem's file, and the words. Out: [`Durability`].
-//! Read from what is mounted and not from what was asked for.
+//! It is derived from the mounted filesystem, not from the request.
 
 use crate::filesystems::description::DurabilityFacts;
 use records::Durability;

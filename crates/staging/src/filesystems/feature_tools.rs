@@ -1,6 +1,6 @@
-//! How a filesystem's own tools show what it can do: keys under `[features]` of its file.
-//! In: TOML. Out: [`FeatureTools`]; a tool that is not named is taken as not there.
-//! Commands know `{device}`, `{mountpoint}`, `{label}`, and `{second}` (another device), `{folder}` and `{mib}` where they apply.
+//! How a filesystem's own tools show its features: keys under `[features]` of its file.
+//! In: TOML. Out: [`FeatureTools`]; a tool that is not named counts as missing.
+//! Commands accept `{device}`, `{mountpoint}`, `{label}`, and `{second}` (another device), `{folder}` and `{mib}` where they apply.
 
 use crate::filesystems::template::Placeholders;
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ impl FeatureTools {
         plain.chain(options.map(|options| &options.command)).chain(resizes).filter_map(|words| words.first())
     }
 
-    /// A word in braces that is no place.
+    /// A word in braces that is not a placeholder.
     pub(crate) fn unknown_place(&self) -> Option<&str> {
         let options = [&self.quota, &self.casefold, &self.compression];
         let options = options.into_iter().flatten().map(|options| &options.command);
@@ -80,7 +80,7 @@ impl FeatureTools {
     }
 }
 
-/// What goes into the places that only these commands have.
+/// Values of the placeholders that only these commands have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct More<'a> {
     /// `{second}`.
@@ -92,7 +92,7 @@ pub(crate) struct More<'a> {
 }
 
 impl More<'_> {
-    /// Fills a command in.
+    /// Fills in a command.
     pub(crate) fn fill(&self, places: &Placeholders, template: &[String]) -> Vec<String> {
         let path = |path: Option<&Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
         let words = places.fill(template, &[]).into_iter();

@@ -1,6 +1,6 @@
-//! Mount options that a kernel takes no more, and the nearest form of an option set that was published with them.
-//! In: what a filesystem's file says under `[mount.gone]`, an option set, the release of a kernel. Out: the way out in words, or a
-//! contender that this kernel takes, with every difference said. An option that a person typed is never changed.
+//! Mount options that a kernel no longer accepts, and the nearest form of a published option set that has them.
+//! In: `[mount.gone]` of a filesystem's file, an option set, the kernel's release. Out: what to do instead, in words, or a contender that
+//! this kernel accepts, with every difference listed. An option that the user gave is never changed.
 
 use crate::filesystems::description::Filesystem;
 use records::{Contender, Difference, Nearest};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What is added to the name of an option set that runs in its nearest form.
+/// Suffix of an option set's name if it runs in its nearest form.
 const NEAREST: &str = " (nearest)";
 
 /// A removed mount option, and the nearest replacement.
@@ -32,13 +32,13 @@ pub struct Gone {
 }
 
 impl Gone {
-    /// Whether a kernel of this release takes the option still.
+    /// Whether a kernel of this release still accepts the option.
     fn is_taken_by(&self, release: &str) -> bool {
         let since = self.since.as_deref().and_then(version);
         matches!((since, version(release)), (Some(since), Some(release)) if release < since)
     }
 
-    /// What a person can do who asked for it.
+    /// What a user who requested it can do.
     pub(crate) fn way(&self, option: &str, title: &str) -> String {
         let what = match self.instead.as_slice() {
             [] => format!("remove {option}"),
@@ -71,14 +71,14 @@ impl Gone {
     }
 }
 
-/// What a filesystem's file says of an option, with or without its value.
+/// The entry for an option in a filesystem's file, with or without its value.
 pub(crate) fn gone<'a>(filesystem: &'a Filesystem, option: &str) -> Option<&'a Gone> {
     let list = &filesystem.mount.gone;
     list.get(option).or_else(|| list.get(key(option)))
 }
 
-/// The contender with each option of its set that a kernel of this release does not take in the nearest form there is, under a name
-/// that says so. None where the kernel takes all of them. Options that were typed beside the set's own stay as they are.
+/// The contender with every option of its set that this kernel release rejects replaced by its nearest form, under a name with a suffix.
+/// None if the kernel accepts all of them. Options that the user added to the set stay unchanged.
 pub fn nearest(filesystem: &Filesystem, set: &Contender, contender: &Contender, release: &str) -> Option<Contender> {
     let typed = |option: &str| contender.axes.contains_key(&format!("mount.{}", key(option)));
     let mut options = contender.mount_options();

@@ -1,5 +1,5 @@
-//! Named mkfs settings: what an axis calls `mkfs.rmapbt`, and how this filesystem's mkfs takes it.
-//! In: a value by name. Out: mkfs words, where the setting takes the place of the same one that the contender gives itself.
+//! Named mkfs settings: an axis name such as `mkfs.rmapbt`, and how this filesystem's mkfs takes it.
+//! In: a value by name. Out: mkfs words, in which the setting replaces the same one among the contender's own options.
 //! How a setting is read back follows from its flag and key, by the filesystem's `readback` rules.
 
 use crate::filesystems::description::{Filesystem, Form};
@@ -42,7 +42,7 @@ impl NamedSetting {
         self.switch || self.feature.is_some()
     }
 
-    /// Puts it among the words for mkfs. Equal flags are joined, since some programs keep only the last of two.
+    /// Adds it to the words for mkfs. Equal flags are joined, since some programs keep only the last of two.
     pub(crate) fn write_into(&self, words: &mut Vec<String>, value: &str) {
         let item = self.item(value);
         let Some(at) = position(words, &self.flag) else {
@@ -57,7 +57,7 @@ impl NamedSetting {
         words[at] = kept.chain([item]).collect::<Vec<_>>().join(",");
     }
 
-    /// What stands behind the flag: `rmapbt=1`, `^has_journal`, `4096`.
+    /// The text after the flag: `rmapbt=1`, `^has_journal`, `4096`.
     fn item(&self, value: &str) -> String {
         let on = is_on(value);
         match (&self.feature, &self.key) {
@@ -77,7 +77,7 @@ impl NamedSetting {
         }
     }
 
-    /// Its value among options of mkfs; None where they do not give it. A feature has none.
+    /// Its value among options of mkfs; None if they lack it. A feature has none.
     pub(crate) fn value_in<'a>(&self, options: &'a [Given]) -> Option<&'a str> {
         let mut values = options.iter().filter(|one| one.flag == self.flag).map(|one| one.value.as_str());
         match &self.key {
@@ -90,7 +90,7 @@ impl NamedSetting {
         }
     }
 
-    /// What is wrong with it in its file.
+    /// What is wrong with its entry in the file.
     pub(crate) fn problem(&self, name: &str, filesystem: &Filesystem) -> Option<String> {
         if !self.flag.starts_with('-') {
             return Some(format!("the flag of {name} is \"{}\", which has no dash", self.flag));
@@ -119,7 +119,7 @@ fn is_on(value: &str) -> Option<bool> {
     }
 }
 
-/// Where the value of a flag stands, after the words were brought to the form `FLAG VALUE`.
+/// Position of a flag's value, after the words were brought to the form `FLAG VALUE`.
 fn position(words: &mut Vec<String>, flag: &str) -> Option<usize> {
     let long = format!("{flag}=");
     let attached = |word: &String| match flag.starts_with("--") {

@@ -1,7 +1,7 @@
-//! Options that a contender may give: each flag and key is one that its filesystem's file knows, and none names a device or a file.
-//! In: the words for mkfs and mount. Out: [`Given`] flags with their values, the devices that are named as the file allows it, or
-//! the first word that is refused, and why.
-//! Rules: "Custody of devices" in docs/method.md. What is not known to be harmless is refused.
+//! Options that a contender may give: its filesystem's file must list each flag and key, and none may name a device or a file.
+//! In: the words for mkfs and mount. Out: [`Given`] flags with their values, the devices that are named as the file allows, or the first
+//! word that is refused, and why.
+//! Rules: "Custody of devices" in docs/method.md. Anything not known to be harmless is refused.
 
 use crate::error::StagingError;
 use crate::filesystems::description::{DeviceRule, Filesystem, Form};
@@ -11,7 +11,7 @@ use records::Contender;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Keys by which filesystems and mount(8) name other devices, files, folders or places, or that make mount do something else.
+/// Keys that name other devices, files, folders or places to filesystems and mount(8), or that make mount do something else.
 const NAMING: [&str; 45] = [
     "altroot",
     "bdev",
@@ -60,31 +60,31 @@ const NAMING: [&str; 45] = [
     "vdev",
 ];
 
-/// Beginnings of mount options that are orders to other programs.
+/// Beginnings of mount options that instruct other programs.
 const ORDERS: [&str; 2] = ["x-", "verity."];
 
-/// One mkfs option as it stands on the command line.
+/// One mkfs option of the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Given {
     /// The flag.
     pub flag: String,
-    /// What follows it; empty where nothing does.
+    /// Its value; empty if there is none.
     pub value: String,
 }
 
-/// A device of a contender's own, beside the one under test.
+/// A device of a contender's own, in addition to the one under test.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OwnDevice {
-    /// What its filesystem's file says of it.
+    /// Its entry in the filesystem's file.
     pub rule: DeviceRule,
-    /// The path by which it is named.
+    /// The path that the option gives.
     pub path: PathBuf,
 }
 
 /// Splits mkfs words into flags with their values: `-O x`, `-Ox`, `--csum x`, `--csum=x`, `-K`.
 ///
 /// # Errors
-/// A word that the filesystem's file does not know, in words.
+/// A word that the filesystem's file does not list, in words.
 pub(crate) fn given(filesystem: &Filesystem, words: &[String]) -> Result<Vec<Given>, String> {
     let (valued, switches) = flags(filesystem);
     let mut found: Vec<Given> = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn given(filesystem: &Filesystem, words: &[String]) -> Result<Vec<Giv
     Ok(found)
 }
 
-/// The flags that a filesystem's file knows: with a value, and without.
+/// The flags that a filesystem's file lists: with a value, and without.
 fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
     let make = &filesystem.make;
     let switches: BTreeSet<String> = make.switches.iter().cloned().collect();
@@ -138,7 +138,7 @@ fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
     (valued.filter(|flag| !switches.contains(*flag)).cloned().collect(), switches)
 }
 
-/// The devices of its own that a contender names.
+/// The contender's own devices that its options name.
 ///
 /// # Errors
 /// An option that is refused.
@@ -175,7 +175,7 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
     }
 }
 
-/// Refuses a contender whose options name what they must not.
+/// Refuses a contender with options that name a forbidden device or file.
 ///
 /// # Errors
 /// The first such option, and why.
@@ -200,7 +200,7 @@ fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), Stri
     if is_naming(key) {
         return Err(format!("{option} names a device, a file or an offset within one ({key})"));
     }
-    // A name with a slash in it is no option that any mkfs knows.
+    // No mkfs has an option with a slash in its name.
     if item.contains('=') {
         plain_word(&option, key)?;
     }
@@ -215,7 +215,7 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
     let named = format!("the mount option {option}");
     let own = devices.iter().find(|own| own.rule.mount.as_deref() == Some(key));
     if let (Some(own), Some(value)) = (own, value) {
-        // It is given by itself, and may be named once more.
+        // It is added automatically, and may be named once more.
         return match Path::new(value) == own.path {
             true => Ok(()),
             false => {
@@ -243,11 +243,11 @@ fn mount_option(filesystem: &Filesystem, option: &str, devices: &[OwnDevice]) ->
         return Err(format!("{named} is not an option of a filesystem"));
     }
     match value {
-        // Where mount options are properties that a tool sets, they may have values of their own.
+        // If mount options are properties that a tool sets, they may have values of their own.
         Some(_) if general.contains(&key) && facts.option_flag.is_none() => {
             Err(format!("{named} has a value, but {key} takes none: write {key}, or --axis mount.{key}=on,off"))
         }
-        // What is listed takes words and numbers, which are no files whatever lies in this folder.
+        // Listed options take words and numbers, which are never files, whatever this folder contains.
         Some(value) if listed(key) || listed(option) => plain_word(&named, value),
         Some(value) => plain(&named, value),
         None => Ok(()),
@@ -259,7 +259,7 @@ fn is_naming(key: &str) -> bool {
     NAMING.contains(&key.as_str())
 }
 
-/// A value that the filesystem's file itself names.
+/// A value that the filesystem's file itself lists.
 fn is_known(filesystem: &Filesystem, value: &str) -> bool {
     let value = value.trim_start_matches('^');
     let settings = filesystem.settings.values();
@@ -269,7 +269,7 @@ fn is_known(filesystem: &Filesystem, value: &str) -> bool {
     named.any(|known| known == value) || shown().any(|rule| rule.names.contains_key(value))
 }
 
-/// Neither a path, nor a number or word by which one could be meant.
+/// Refuses a path, and a word or number that could mean one.
 fn plain(option: &str, value: &str) -> Result<(), String> {
     plain_word(option, value)?;
     let is_number = value.starts_with(|letter: char| letter.is_ascii_digit());

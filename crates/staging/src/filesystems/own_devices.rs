@@ -1,20 +1,19 @@
-//! Devices of a contender's own in the words of its commands: an external journal, a log.
-//! In: the devices that were taken, and the words as they were asked for. Out: words for mkfs, mount and the check that name them by
-//! their nodes, and the commands that make them ready.
+//! A contender's own devices in the words of its commands: an external journal, a log.
+//! In: the devices that were taken, and the requested words. Out: words for mkfs, mount and the check that name the devices by their nodes,
+//! and the commands that prepare them.
 
 use crate::filesystems::description::{DeviceRule, Filesystem};
 use crate::filesystems::options::given;
 use crate::filesystems::template::Placeholders;
 
-/// A device of the contender that is staged, and what its filesystem's file says of it.
+/// A device of the staged contender, and its entry in the filesystem's file.
 #[derive(Debug, Clone)]
 pub(crate) struct Companion {
     pub rule: DeviceRule,
     pub device: system::BlockDevice,
 }
 
-/// The words for mkfs with the nodes of the devices that were taken in place of the names that were given: those could lead
-/// elsewhere by now.
+/// The words for mkfs with the nodes of the taken devices instead of the given names, which could lead elsewhere by now.
 pub(crate) fn with_devices(mut words: Vec<String>, own: &[Companion]) -> Vec<String> {
     for taken in own {
         let key = format!("{}=", taken.rule.key);
@@ -39,7 +38,7 @@ pub(crate) fn with_devices(mut words: Vec<String>, own: &[Companion]) -> Vec<Str
     words
 }
 
-/// The mount options, with those that name a device of its own.
+/// The mount options, including those that name the contender's own devices.
 pub(crate) fn mounting(list: Vec<String>, own: &[Companion]) -> Vec<String> {
     let named = own.iter().filter_map(|taken| Some((taken.rule.mount.as_deref()?, &taken.device)));
     let mut list = list;
@@ -50,12 +49,12 @@ pub(crate) fn mounting(list: Vec<String>, own: &[Companion]) -> Vec<String> {
     list
 }
 
-/// The words by which the filesystem's check is told of its own devices.
+/// The options that pass the filesystem's own devices to its check.
 pub(crate) fn checking(places: &Placeholders, own: &[Companion]) -> Vec<String> {
     own.iter().flat_map(|taken| on(places, taken).fill(&taken.rule.check, &[])).collect()
 }
 
-/// The commands that make its own devices ready before mkfs.
+/// The commands that prepare its own devices before mkfs.
 pub(crate) fn making(
     filesystem: &Filesystem,
     places: &Placeholders,

@@ -1,6 +1,6 @@
-//! Reading back: whether what was asked is what is there.
-//! In: the contender's options, and what kernel and tools show. Out: what is shown for each option, or the first that did not take.
-//! An option that was ignored is an error of its contender, never a silent run.
+//! Reading back: whether the requested options are in force.
+//! In: the contender's options, and what kernel and tools show. Out: what is shown for each option, or the first that had no effect.
+//! An ignored option is an error of its contender, never a silent run.
 
 use crate::filesystems::description::{Filesystem, Form, ReadBack};
 use crate::filesystems::options::given;
@@ -49,12 +49,12 @@ const SHOWN: [&str; 12] = [
     "rw",
 ];
 
-/// Every option of the mount layer, which any filesystem takes.
+/// Every option of the mount layer, which any filesystem accepts.
 pub(crate) fn general_options() -> impl Iterator<Item = &'static str> {
     SHOWN.into_iter().chain(SILENT.iter().map(|(name, _)| *name))
 }
 
-/// What is shown for every mount option that was asked for.
+/// What is shown for every requested mount option.
 ///
 /// # Errors
 /// The first one that is not in force, in words.
@@ -66,7 +66,7 @@ pub(crate) fn mount_options(
     let words = |shown: &[Shown]| shown.iter().flat_map(|one| one.options.clone()).collect::<Vec<_>>();
     asked
         .iter()
-        // What only fills the place of no options.
+        // `defaults` only means no options.
         .filter(|option| *option != "defaults")
         .map(|option| {
             let told = |found: String, by: &str| OptionFound {
@@ -90,7 +90,7 @@ pub(crate) fn mount_options(
 /// Options as one source shows them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shown {
-    /// What shows them: `mountinfo`, a file, a tool.
+    /// The source: `mountinfo`, a file, a tool.
     pub by: String,
     /// The options.
     pub options: Vec<String>,
@@ -105,7 +105,7 @@ fn not_in_force(option: &str, shown: &[String]) -> String {
     }
 }
 
-/// Whether an option that the kernel takes without showing it holds; None where it is none of those.
+/// Whether an option that the kernel accepts without showing it holds; None if it is not one of those.
 fn held_in_silence(filesystem: &Filesystem, option: &str, shown: &[String]) -> Option<bool> {
     let has = |word: &str| shown.iter().any(|one| one == word);
     if option.starts_with("x-") {
@@ -118,7 +118,7 @@ fn held_in_silence(filesystem: &Filesystem, option: &str, shown: &[String]) -> O
     Some(!opposites.iter().any(|opposite| has(opposite)))
 }
 
-/// The option as it is shown, where it is.
+/// The option as it is shown, if it is.
 fn in_force(option: &str, shown: &[String]) -> Option<String> {
     let find = |word: &str| shown.iter().find(|one| *one == word).cloned();
     if let Some(found) = find(option) {
@@ -169,10 +169,10 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// Compares the mkfs words that were asked for with what the filesystem's tools show.
+/// Compares the requested mkfs words with what the filesystem's tools show.
 ///
 /// # Errors
-/// The first one that did not take, in words.
+/// The first one that had no effect, in words.
 pub(crate) fn mkfs_options(
     filesystem: &Filesystem,
     words: &[String],
@@ -242,7 +242,7 @@ fn check_item(
     }
 }
 
-/// Whether a device that is shown by its path or its number is the one that a path leads to.
+/// Whether a device that is shown by its path or its number is the one at this path.
 fn is_device(shown: &str, path: &str) -> bool {
     let Some(Target::Block(asked)) = Target::of(Path::new(path)) else { return false };
     let hexadecimal = shown.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -253,7 +253,7 @@ fn is_device(shown: &str, path: &str) -> bool {
     }
 }
 
-/// The words by which a tool names the value that a rule looks for: `Block size`, `bsize`.
+/// The tool's own name for the value that a rule looks for: `Block size`, `bsize`.
 fn rule_name(rule: &ReadBack, text: &str) -> String {
     let start = rule.line.split('|').find(|start| text.contains(*start)).unwrap_or_default();
     let last = if start.contains("  ") { start.rsplit(' ').next().unwrap_or_default() } else { start };
@@ -283,11 +283,11 @@ fn after<'a>(text: &'a str, starts: &str) -> Option<&'a str> {
         .find_map(|start| text.lines().find_map(|line| line.find(start).map(|at| &line[at + start.len()..])))
 }
 
-/// The value where it is a word of the line, else the words of that line.
+/// The value if it is a word of the line, else the words of that line.
 fn line_words(text: &str, start: &str, value: &str) -> Option<String> {
     let rest = after(text, start)?;
     let words: Vec<&str> = rest.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    // Tools name a checksum by its full name: xxhash64 for xxhash.
+    // Tools show a checksum by its full name: xxhash64 for xxhash.
     let same = |word: &&&str| word.to_ascii_lowercase().starts_with(&value.to_ascii_lowercase());
     Some(if words.iter().any(|word| same(&word)) { value.to_string() } else { words.join(" ") })
 }
@@ -371,7 +371,7 @@ mod tests {
         assert!(ignored("ext4", "strictatime", "rw,relatime").is_some());
     }
 
-    /// What is shown for each option, an empty text where nothing is.
+    /// What is shown for each option, empty if nothing is.
     fn mkfs(name: &str, options: &str, tool: &str, shown: &str) -> Result<Vec<String>, String> {
         let words: Vec<String> = options.split(' ').map(str::to_string).collect();
         let found = mkfs_options(&filesystem(name), &words, &BTreeMap::from([(tool.to_string(), shown.to_string())]))?;

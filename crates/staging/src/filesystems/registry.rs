@@ -1,4 +1,4 @@
-//! All filesystems that are known: those compiled in, and a user's own files of the same form.
+//! All known filesystems: those compiled in, and a user's own files of the same form.
 //! In: `filesystems/*.toml` and `shared/*.toml`. Out: a [`Filesystem`] by name.
 //! A user's file replaces a compiled one of the same name.
 
@@ -13,16 +13,16 @@ use std::path::Path;
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/filesystems");
 static SHARED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/shared");
 
-/// The filesystems that are known.
+/// The known filesystems.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Registry {
     filesystems: BTreeMap<String, Filesystem>,
-    /// Users' files that cannot be read, by the names that they would have given: file, and why.
+    /// Users' files that cannot be read, by the names that they would have: file, and why.
     unreadable: BTreeMap<String, (String, String)>,
 }
 
 impl Registry {
-    /// Those that are compiled in.
+    /// The compiled-in filesystems.
     pub fn embedded() -> Result<Registry, StagingError> {
         let mut filesystems = BTreeMap::new();
         let files = |folder, dir: &'static Dir<'_>| dir.files().map(move |file| (folder, file));
@@ -37,17 +37,16 @@ impl Registry {
         Ok(Registry { filesystems, unreadable: BTreeMap::new() })
     }
 
-    /// One alone: where nothing else will be asked for, reading the others would only take time.
+    /// A single filesystem: if no other is needed, reading the others would only take time.
     pub(crate) fn of(filesystem: Filesystem) -> Registry {
         let filesystems = BTreeMap::from([(filesystem.name.clone(), filesystem)]);
         Registry { filesystems, unreadable: BTreeMap::new() }
     }
 
-    /// Adds the description that a user's file `NAME.toml` holds. It is only described, and nothing of it is run, until
-    /// [`Registry::may_run`].
+    /// Adds the description in a user's file `NAME.toml`. It is only described, and none of its commands is run, until [`Registry::may_run`].
     ///
     /// # Errors
-    /// A file by another name, or a description that cannot be read.
+    /// A file with another name, or a description that cannot be read.
     pub fn add_file(&mut self, path: &Path, text: &str) -> Result<(), StagingError> {
         let file = path.display().to_string();
         let name = name_of(path).ok_or_else(|| StagingError::Description {
@@ -59,8 +58,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Passes over a user's file that cannot be read: others can be used meanwhile, and whoever asks for its name is told why. A compiled
-    /// filesystem of that name is not meant any more.
+    /// Notes a user's file that cannot be read: other filesystems stay usable, and a request for this name returns the reason. A compiled
+    /// filesystem of that name is no longer used.
     pub fn pass_over(&mut self, path: &Path, why: String) {
         if let Some(name) = name_of(path) {
             self.filesystems.remove(&name);
@@ -68,27 +67,26 @@ impl Registry {
         }
     }
 
-    /// Has commands of users' files run from here on. Before this is called, the files were found to be the user's own, or
-    /// named by the user.
+    /// Allows commands of users' files. Before this call, the files must be known to be the user's own, or be named by the user.
     pub fn may_run(mut self) -> Registry {
         self.filesystems.values_mut().for_each(|filesystem| filesystem.only_described = false);
         self
     }
 
-    /// Only those of these names.
+    /// Only the filesystems of these names.
     pub fn only(&self, names: &[&str]) -> Registry {
         let kept = self.filesystems.iter().filter(|(name, _)| names.contains(&name.as_str()));
         let filesystems = kept.map(|(name, filesystem)| (name.clone(), filesystem.clone())).collect();
         Registry { filesystems, unreadable: self.unreadable.clone() }
     }
 
-    /// Adds one, in place of another of the same name.
+    /// Adds one, replacing another of the same name.
     pub(crate) fn add(&mut self, filesystem: Filesystem) {
         self.unreadable.remove(&filesystem.name);
         self.filesystems.insert(filesystem.name.clone(), filesystem);
     }
 
-    /// Looks one up.
+    /// Finds a filesystem by its name.
     pub fn get(&self, name: &str) -> Result<&Filesystem, StagingError> {
         if let Some((file, why)) = self.unreadable.get(name) {
             return Err(StagingError::Description { file: file.clone(), problem: why.clone() });
@@ -96,7 +94,7 @@ impl Registry {
         self.filesystems.get(name).ok_or_else(|| StagingError::unknown(name, self.names()))
     }
 
-    /// Whether a contender has neither servers nor devices of its own beside the one that it is made on.
+    /// Whether a contender has no servers, and no devices other than the one that it is made on.
     pub fn stands_alone(&self, contender: &Contender) -> bool {
         self.get(&contender.filesystem).is_ok_and(|filesystem| {
             filesystem.shared.is_none() && options::devices(filesystem, contender).is_ok_and(|named| named.is_empty())

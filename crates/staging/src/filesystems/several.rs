@@ -1,6 +1,6 @@
-//! How a filesystem lies on several devices, each block on two of them: keys under `[several]` of its file.
-//! In: TOML. Out: [`SeveralFacts`]; a filesystem without them lies on one.
-//! Commands know `{members}` and `{joined}`, the devices that are there, and that of a rebuild `{lost}`, the number of the one that is blank.
+//! A filesystem on several devices, each block on two of them: keys under `[several]` of its file.
+//! In: TOML. Out: [`SeveralFacts`]; a filesystem without them uses one device.
+//! Commands accept `{members}` and `{joined}`, the present devices; those of a rebuild also `{lost}`, the number of the blank one.
 
 use crate::filesystems::description::Filesystem;
 use schemars::JsonSchema;
@@ -30,11 +30,11 @@ pub struct SeveralFacts {
     pub whole: Vec<String>,
 }
 
-/// The place that only the commands of a rebuild have.
+/// The placeholder that only the commands of a rebuild have.
 pub(crate) const LOST: &str = "lost";
 
 impl SeveralFacts {
-    /// A word in braces that is no place.
+    /// A word in braces that is not a placeholder.
     pub(crate) fn unknown_place(&self) -> Option<&str> {
         let SeveralFacts { called: _, make, mount, mount_degraded, check, rebuild, whole } = self;
         let of = crate::filesystems::template::unknown_place;
@@ -42,13 +42,13 @@ impl SeveralFacts {
         always.or_else(|| rebuild.iter().flatten().filter_map(|word| of(word)).find(|place| *place != LOST))
     }
 
-    /// Commands of every kind, for whoever looks for the programs in them.
+    /// All commands, to find the programs in them.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &Vec<String>> {
         [&self.make, &self.mount, &self.mount_degraded, &self.check, &self.whole].into_iter().chain(&self.rebuild)
     }
 }
 
-/// The words of a filesystem's commands for a volume on so many devices.
+/// The words of a filesystem's commands for a volume on this many devices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spread<'f> {
     pub filesystem: &'f Filesystem,
@@ -56,7 +56,7 @@ pub(crate) struct Spread<'f> {
 }
 
 impl<'f> Spread<'f> {
-    /// Over so many devices.
+    /// For this many devices.
     pub fn over(filesystem: &'f Filesystem, devices: usize) -> Spread<'f> {
         Spread { filesystem, several: filesystem.several.as_ref().filter(|_| devices > 1) }
     }
@@ -71,20 +71,20 @@ impl<'f> Spread<'f> {
         self.own(|several| &several.mount).unwrap_or(&self.filesystem.mount.command)
     }
 
-    /// Mounts it again, whole or with a device gone.
+    /// Mounts it again, complete or with a device missing.
     pub fn mount_again(self, whole: bool) -> &'f [String] {
         let mount = &self.filesystem.mount;
         let usual = if mount.again.is_empty() { self.mount() } else { &mount.again };
         if whole { usual } else { self.own(|several| &several.mount_degraded).unwrap_or(usual) }
     }
 
-    /// Checks it; None where nothing does.
+    /// Checks it; None if there is no check.
     pub fn check(self) -> Option<&'f [String]> {
         let usual = self.filesystem.check.as_ref()?;
         Some(self.own(|several| &several.check).unwrap_or(&usual.command))
     }
 
-    /// What only a volume on several devices has.
+    /// The facts of a volume on several devices.
     pub fn several(self) -> Option<&'f SeveralFacts> {
         self.several
     }

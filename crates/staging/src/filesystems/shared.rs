@@ -1,11 +1,11 @@
 //! How a filesystem is shared over a network: the key `[shared]` of a file in `shared/`.
 //! In: TOML. Out: [`SharedFacts`]; a filesystem of one machine has none.
-//! Servers run in network namespaces of their own on this machine; what they store lies on the device under test.
+//! Servers run in network namespaces of their own on this machine; their data is on the device under test.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Servers beyond which nothing is started here.
+/// Most servers that are started.
 const MOST_SERVERS: u32 = 16;
 
 /// The servers of a shared filesystem.
@@ -21,18 +21,18 @@ pub struct SharedFacts {
 }
 
 impl SharedFacts {
-    /// A word in braces that is no place.
+    /// A word in braces that is not a placeholder.
     pub(crate) fn unknown_place(&self) -> Option<&str> {
         self.intact.iter().find_map(|word| crate::filesystems::template::unknown_place(word))
     }
 
-    /// What is wrong with the numbers; None where nothing is.
+    /// What is wrong with the numbers; None if nothing is.
     pub(crate) fn problem(&self) -> Option<String> {
         let wrong = !(1..=MOST_SERVERS).contains(&self.servers);
         wrong.then(|| format!("shared.servers is {}; the range is 1 to {MOST_SERVERS}", self.servers))
     }
 
-    /// What stands beside every figure of it.
+    /// The remark next to each of its figures.
     pub(crate) fn remark(&self) -> String {
         let servers = if self.servers == 1 { "1 server".into() } else { format!("{} servers", self.servers) };
         format!(

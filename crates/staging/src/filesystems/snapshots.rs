@@ -1,6 +1,6 @@
 //! How a filesystem takes snapshots: keys under `[snapshots]` of its file.
 //! In: TOML. Out: [`SnapshotFacts`]; a filesystem without them has none.
-//! Commands know `{root}`, the work's folder, and `{snapshot}`, the snapshot's name, beside the places of all commands.
+//! Commands accept `{root}`, the work's folder, and `{snapshot}`, the snapshot's name, in addition to the placeholders of all commands.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,11 +29,11 @@ pub struct SnapshotFacts {
     pub seen: String,
 }
 
-/// Places that only these commands have.
+/// Placeholders that only these commands have.
 pub(crate) const PLACES: [&str; 2] = ["root", "snapshot"];
 
 impl SnapshotFacts {
-    /// A word in braces that is no place.
+    /// A word in braces that is not a placeholder.
     pub(crate) fn unknown_place(&self) -> Option<&str> {
         let SnapshotFacts { prepare, take, delete, await_free_space, rollback, show, seen } = self;
         let commands = [prepare, take, delete, await_free_space, rollback, show];

@@ -1,6 +1,6 @@
-//! How large a device must be, so that a filesystem holds the files of a workload.
+//! The size that a device needs, so that a filesystem holds the files of a workload.
 //! In: `[space]` of the filesystem's file, the mkfs options of a contender, numbers of files and bytes. Out: [`DeviceNeed`].
-//! Content is rounded up to blocks, files and folders take metadata, and some filesystems fix the number of inodes when they are made.
+//! Content is rounded up to blocks, files and folders need metadata, and some filesystems fix the number of inodes when they are made.
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Room that is left for fragmentation, and for rounding the number of inodes to block groups.
+/// Reserve for fragmentation, and for rounding the number of inodes to block groups.
 const MARGIN: f64 = 1.05;
 
 /// How a filesystem uses space. Without this table the defaults hold, which suit most filesystems.
@@ -71,7 +71,7 @@ pub struct InodeUses {
     pub per_inode: BTreeMap<String, u64>,
 }
 
-/// Files that a device has to hold.
+/// Files that a device must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesToHold {
     /// Files and folders at once.
@@ -85,13 +85,13 @@ pub struct FilesToHold {
 pub struct DeviceNeed {
     /// Bytes of the device.
     pub bytes: u64,
-    /// Bytes of the smallest device on which mkfs makes this filesystem, whatever it holds.
+    /// Size in bytes of the smallest device on which mkfs makes this filesystem, whatever it holds.
     pub smallest: u64,
-    /// Bytes of the device below which it certainly has too few inodes; 0 where inodes are made when they are needed.
+    /// Size in bytes below which it certainly has too few inodes; 0 if inodes are made on demand.
     pub for_inodes: u64,
-    /// What decided, as a predicate of the filesystem: `makes one inode for each 16 KiB`.
+    /// The deciding fact, as a predicate of the filesystem: `makes one inode for each 16 KiB`.
     pub because: String,
-    /// The number of inodes that mkfs is asked for, where that is too few whatever the size.
+    /// The number of inodes requested from mkfs, if that is too few for any size.
     pub too_few_inodes: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ pub fn device_need(
 
 fn need(filesystem: &Filesystem, words: &[String], files: FilesToHold) -> DeviceNeed {
     let facts = &filesystem.space;
-    // Options that mkfs would not take are refused elsewhere, by name.
+    // Options that mkfs would reject are refused elsewhere, by name.
     let options = options::given(filesystem, words).unwrap_or_default();
     let asked = |name: &String| number(filesystem.settings.get(name)?.value_in(&options)?);
     let block = facts.block_settings.iter().filter_map(asked).max().unwrap_or(facts.block).max(1);
@@ -146,7 +146,7 @@ fn need(filesystem: &Filesystem, words: &[String], files: FilesToHold) -> Device
     found
 }
 
-/// A number as mkfs programs take it: digits, and k, m or g for powers of 1,024.
+/// A number as mkfs programs accept it: digits, and k, m or g for powers of 1,024.
 fn number(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let power = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -175,7 +175,7 @@ mod tests {
         let plain = need_of("ext4", "", 300_002, 460_800_000);
         assert!(plain.bytes >= 300_002 * 16384 && plain.because.contains("inode"), "{plain:?}");
         assert_eq!(plain.for_inodes, 300_002 * 16384);
-        // What mke2fs 1.47 answers: options change the bytes for each inode, and a cluster raises them.
+        // As mke2fs 1.47 does: options change the bytes for each inode, and a cluster raises them.
         assert_eq!(need_of("ext4", "-i 65536", 1000, 0).for_inodes, 1000 * 65536);
         assert_eq!(need_of("ext4", "-Tnews", 1000, 0).for_inodes, 1000 * 4096);
         assert_eq!(need_of("ext4", "-O bigalloc -C 65536", 1000, 0).for_inodes, 1000 * 65536);

@@ -1,12 +1,12 @@
-//! Commands as templates: words with places that are filled in when it is known what goes there.
+//! Commands as templates: words with placeholders that are filled in later.
 //! In: the words of a filesystem's file, and [`Placeholders`]. Out: the words of a command.
-//! `{options}`, `{devices}` and `{members}` become as many words as there are; every other place stays within its word, `{list}` with commas.
+//! `{options}`, `{devices}` and `{members}` become as many words as there are; other placeholders stay within their word, `{list}` with commas.
 
 use crate::filesystems::description::Filesystem;
 use records::Contender;
 use std::path::{Path, PathBuf};
 
-/// What goes into the places of a command.
+/// Values of the placeholders of a command.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Placeholders {
     /// `{device}`: device node.
@@ -15,22 +15,22 @@ pub(crate) struct Placeholders {
     pub name: String,
     /// `{mountpoint}`.
     pub mountpoint: PathBuf,
-    /// `{label}`: volume label or pool name, at most 12 letters, carries our mark.
+    /// `{label}`: volume label or pool name, at most 12 letters, with the id of our cleanup record.
     pub label: String,
-    /// `{nodes}`: a folder that holds a link to the device node and nothing else.
+    /// `{nodes}`: a folder that contains only a link to the device node.
     pub nodes: PathBuf,
-    /// `{servers}`: an empty folder for what the servers of a shared filesystem need.
+    /// `{servers}`: an empty folder for the files of a shared filesystem's servers.
     pub servers: PathBuf,
-    /// `{devices}`: words that tell a check where the contender's own devices are.
+    /// `{devices}`: options that name the contender's own devices to a check.
     pub devices: Vec<String>,
-    /// `{members}`: nodes of all devices of the volume that are there, where it lies on several; `{joined}`: the same with colons.
+    /// `{members}`: nodes of all present devices of a volume on several; `{joined}`: the same with colons.
     pub members: Vec<PathBuf>,
-    /// `{pid}`: process that serves the filesystem, where there is one.
+    /// `{pid}`: process that serves the filesystem, if there is one.
     pub pid: Option<u32>,
 }
 
 impl Placeholders {
-    /// Fills a template in.
+    /// Fills in a template.
     pub fn fill(&self, template: &[String], options: &[String]) -> Vec<String> {
         template
             .iter()
@@ -62,11 +62,11 @@ impl Placeholders {
     }
 }
 
-/// The mkfs words that a contender asks for: its own, with its named settings written as the filesystem's file says.
+/// The mkfs words that a contender requests: its own, and its named settings in the form that the filesystem's file gives.
 pub(crate) fn asked_words(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
     let mut words = contender.mkfs.clone();
     for (name, value) in &contender.mkfs_settings {
-        // One that is not known was refused before anything was made.
+        // An unknown one was refused before anything was made.
         if let Some(setting) = filesystem.settings.get(name) {
             setting.write_into(&mut words, value);
         }
@@ -74,11 +74,11 @@ pub(crate) fn asked_words(filesystem: &Filesystem, contender: &Contender) -> Vec
     words
 }
 
-/// The words that mkfs gets: the contender's, with the filesystem's defaults where the contender does not say otherwise.
+/// The words for mkfs: the contender's, with the filesystem's defaults for everything that the contender does not set.
 pub(crate) fn make_options(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
     let mut words = asked_words(filesystem, contender);
     for default in &filesystem.make.defaults {
-        // Programs such as mke2fs keep only the last of two equal flags, so the items join the contender's.
+        // Programs such as mke2fs keep only the last of two equal flags, so the items are appended to the contender's.
         match words.iter().position(|word| *word == default.flag) {
             Some(at) if at + 1 < words.len() => {
                 let given = words[at + 1].clone();
@@ -100,7 +100,7 @@ pub(crate) fn make_options(filesystem: &Filesystem, contender: &Contender) -> Ve
     words
 }
 
-/// The mount options as the kernel shall get them: aliases resolved, defaults added.
+/// The mount options for the kernel: aliases resolved, defaults added.
 pub(crate) fn mount_options(filesystem: &Filesystem, contender: &Contender) -> Vec<String> {
     let mut options: Vec<String> = contender
         .mount_options()
@@ -120,7 +120,7 @@ fn has_key<'a>(given: impl IntoIterator<Item = &'a str>, item: &str) -> bool {
     given.into_iter().any(|one| key(one) == key(item))
 }
 
-/// What can stand in braces in a command, and what it becomes.
+/// Placeholders of commands, and what each becomes.
 pub const PLACES: [(&str, &str); 12] = [
     ("device", "the device's node"),
     ("devices", "options that give a check the contender's own devices"),
@@ -136,7 +136,7 @@ pub const PLACES: [(&str, &str); 12] = [
     ("pid", "the process that serves the filesystem, if there is one"),
 ];
 
-/// A word in braces that is no place; `${...}` is the shell's own.
+/// A word in braces that is not a placeholder; `${...}` belongs to the shell.
 pub(crate) fn unknown_place(word: &str) -> Option<&str> {
     word.match_indices('{').find_map(|(at, _)| {
         let name = &word[at + 1..at + 1 + word[at + 1..].find('}')?];

@@ -1,41 +1,41 @@
 //! Tools of filesystems: on the PATH, or unpacked into a folder of their own because their package excludes another filesystem's.
-//! In: a filesystem's description. Out: where a program lies, and the words that put the folder in front of the PATH.
-//! OpenZFS's and zfs-fuse's packages cannot be installed beside each other, and both call their programs zpool and zfs.
+//! In: a filesystem's description. Out: the path of a program, and the words that put the folder before the PATH.
+//! The packages of OpenZFS and zfs-fuse cannot be installed together, and both call their programs zpool and zfs.
 
 use crate::filesystems::description::Filesystem;
 use std::path::{Path, PathBuf};
 use system::Untrusted;
 use system::command::find_program;
 
-/// Where distributions may put such folders, and where they lie in a guest.
+/// Where distributions may put such folders, and where they are in a guest.
 const PACKAGED: &str = "/usr/lib/bakeoff";
 
-/// What stands on the PATH behind the folder.
+/// The rest of the PATH, after the folder.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Most entries of a folder that are looked at for such folders.
+/// Entries of a folder that are searched for such folders at most.
 const MOST_ENTRIES: usize = 10_000;
 
-/// Folder of what is downloaded or built; the system's where the user has none.
+/// Folder for downloads and builds; the system's if the user has none.
 pub(crate) fn cache() -> PathBuf {
     system::folders::cache().unwrap_or_else(|| PathBuf::from("/var/cache/bakeoff"))
 }
 
-/// The folder in which a filesystem's tools lie unpacked, or those for the newest kernel where they were made for kernels alone; None where they are
+/// The folder with a filesystem's unpacked tools, or those for the newest kernel if they were made for some kernels alone; None if they are
 /// installed, missing, or could be another user's.
 pub(crate) fn folder(filesystem: &Filesystem) -> Option<PathBuf> {
     unpacked(filesystem, "").chain(of_kernels(filesystem)).find(|folder| system::owned_path(folder).is_ok())
 }
 
-/// The folder whose tools go into a guest: that of its kernel, `openzfs-6.12` for `debian:6.12`, where there is one, since a module and the tools
-/// that speak to it are of one version.
+/// The folder whose tools go into a guest: that of its kernel if there is one (`openzfs-6.12` for `debian:6.12`), since a module and its
+/// tools must have the same version.
 pub(crate) fn folder_for(filesystem: &Filesystem, kernel: &str) -> Option<PathBuf> {
     let series = kernel.strip_prefix("debian:").map(|series| format!("-{series}"));
     let own = series.and_then(|series| unpacked(filesystem, &series).find(|path| system::owned_path(path).is_ok()));
     own.or_else(|| folder(filesystem))
 }
 
-/// The kernel that its unpacked tools were made for, where they were made for some kernel alone.
+/// The kernel that its unpacked tools were made for, if they were made for some kernels alone.
 pub(crate) fn made_for(filesystem: &Filesystem) -> Option<String> {
     let plain = unpacked(filesystem, "").any(|folder| system::owned_path(&folder).is_ok());
     let folder = folder(filesystem).filter(|_| !plain)?;
@@ -43,19 +43,19 @@ pub(crate) fn made_for(filesystem: &Filesystem) -> Option<String> {
     Some(format!("debian:{series}"))
 }
 
-/// Why tools that lie unpacked are not used: somebody else could have put them there, and they run as root.
+/// Why unpacked tools are not used: another user could have put them there, and they run as root.
 pub(crate) fn distrusted(filesystem: &Filesystem) -> Option<Untrusted> {
     unpacked(filesystem, "").chain(of_kernels(filesystem)).find_map(|folder| system::owned_path(&folder).err())
 }
 
-/// Where its tools lie unpacked, in folders whose names end so.
+/// Folders with its unpacked tools, whose names have this ending.
 fn unpacked(filesystem: &Filesystem, ending: &str) -> impl Iterator<Item = PathBuf> {
     let named = filesystem.unpacked.as_ref().map(|facts| format!("{}{ending}", facts.folder));
     let bases = named.map(|name| [cache(), PathBuf::from(PACKAGED)].map(|base| base.join(&name)));
     bases.into_iter().flatten().filter(|folder| programs(folder).is_dir())
 }
 
-/// Where tools of it lie that were made for the kernels of a series, `openzfs-6.12`, the newest series first.
+/// Folders with tools that were made for the kernels of a series, `openzfs-6.12`, the newest series first.
 fn of_kernels(filesystem: &Filesystem) -> Vec<PathBuf> {
     let Some(facts) = &filesystem.unpacked else { return Vec::new() };
     let mut found: Vec<((u32, u32), PathBuf)> = Vec::new();
@@ -74,23 +74,23 @@ fn of_kernels(filesystem: &Filesystem) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Where a program of a filesystem is.
+/// The path of a program of a filesystem.
 pub(crate) fn find(filesystem: &Filesystem, program: &str) -> Option<PathBuf> {
     let unpacked = folder(filesystem).map(|folder| programs(&folder).join(program)).filter(|path| path.is_file());
     unpacked.or_else(|| find_program(program))
 }
 
-/// Words that stand before every command of a filesystem whose tools lie unpacked; none for all others.
+/// Words that precede every command of a filesystem with unpacked tools; none for all others.
 pub(crate) fn prefix(filesystem: &Filesystem) -> Vec<String> {
     folder(filesystem).map_or_else(Vec::new, |folder| before(&folder))
 }
 
-/// The words that stand there in a guest, to which the folder is copied.
+/// The same words in a guest, to which the folder is copied.
 pub(crate) fn prefix_in_guest(filesystem: &Filesystem) -> Vec<String> {
     folder(filesystem).and_then(|_| in_guest(filesystem)).map_or_else(Vec::new, |folder| before(&folder))
 }
 
-/// Where its unpacked tools lie in a guest, whichever of its folders they come from.
+/// Where its unpacked tools are in a guest, whichever of its folders they come from.
 pub(crate) fn in_guest(filesystem: &Filesystem) -> Option<PathBuf> {
     let folder = Path::new(&filesystem.unpacked.as_ref()?.folder);
     Some(Path::new(PACKAGED).join(folder.file_name()?))
@@ -101,7 +101,7 @@ pub(crate) fn before(folder: &Path) -> Vec<String> {
     vec!["env".into(), format!("PATH={}:{SYSTEM}", programs(folder).display())]
 }
 
-/// What puts a filesystem's tools where they are looked for: an apt-get of the package, or what its description says.
+/// How to install a filesystem's tools: an apt-get of the package, or the command in its description.
 pub(crate) fn way_to(filesystem: &Filesystem, package: &str) -> String {
     let other = filesystem.unpacked.as_ref().map(|facts| format!("{}, or ", facts.made_by));
     format!("{}apt-get install {package}", other.unwrap_or_default())
@@ -124,7 +124,7 @@ mod tests {
         let of = |ending: &str| place.path().join(format!("openzfs{ending}"));
         filesystem.unpacked.as_mut().expect("it has one").folder = of("").display().to_string();
         assert_eq!(folder(&filesystem), None);
-        // What is being made, or was made for something else, is none.
+        // Folders that are still being made, or were made for something else, do not count.
         for ending in ["-6.9", "-6.12", ".1234", "-old"] {
             std::fs::create_dir_all(of(ending).join("sbin")).expect("made");
         }

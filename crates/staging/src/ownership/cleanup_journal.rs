@@ -1,6 +1,6 @@
-//! The mark: what a run makes on this machine, written down before it is made.
+//! The cleanup record ([`Mark`]): everything that a run makes on this machine, recorded before it is made.
 //! In: what is about to be made. Out: a file that outlives the run, so that the next start can clean what a killed one left.
-//! It lies in the state folder, which a reboot does not empty, beside a lock that is held as long as the run lives.
+//! It is in the state folder, which survives a reboot, beside a lock that is held while the run is alive.
 
 use crate::devices::parts::Part;
 use crate::error::StagingError;
@@ -16,13 +16,13 @@ use system::block::Number;
 use system::create::Folder;
 use system::process::Process;
 
-/// Folder of mountpoints and locks; emptied by a reboot, as they are.
+/// Folder of mountpoints and locks; a reboot empties it, as it removes those.
 pub(crate) const RUN_FOLDER: &str = "/run/bakeoff";
 
-/// The part of the state folder that holds marks.
+/// The part of the state folder that holds cleanup records.
 pub(crate) const MARKS: &str = "marks";
 
-/// Version of mark files; the first knew no machine, no namespace and no lock.
+/// Version of cleanup records; the first had no machine, no namespace and no lock.
 const VERSION: u32 = 2;
 
 /// What a run made.
@@ -31,23 +31,23 @@ const VERSION: u32 = 2;
 pub(crate) enum Made {
     /// A folder for mountpoints; removed when empty, with what is mounted below it.
     Folder { path: PathBuf },
-    /// A folder of work in a user's directory; removed with all that is in it.
+    /// A folder of work in a user's directory; removed with its content.
     Work { path: PathBuf },
-    /// An image file; removed with the loop devices attached to it. Which file it is, is known once it is made.
+    /// An image file; removed with the loop devices attached to it. Its identity is known once it is made.
     Image { path: PathBuf, identity: Option<Identity> },
-    /// A real device that was formatted; wiped where it still carries our label.
+    /// A real device that was formatted; wiped if it still has our label.
     Formatted { path: PathBuf, number: Number, sequence: Option<u64>, label: String },
-    /// A partition that only the kernel knows of; removed from there.
+    /// A partition that only the kernel knows; removed from the kernel.
     Part { disk: PathBuf, number: Number, sequence: Option<u64>, part: Part },
     /// A process that serves a filesystem.
     Daemon { process: Process },
-    /// A control group, which is empty once its processes ended.
+    /// A control group, which is empty once its processes have ended.
     Group { path: PathBuf },
-    /// A setting in sysfs, and what it was.
+    /// A setting in sysfs, and its former value.
     Setting { path: PathBuf, was: String },
 }
 
-/// What stands in a mark file.
+/// Content of a cleanup record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub version: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Content {
     #[serde(flatten)]
     pub maker: Maker,
     pub made: Vec<Made>,
-    /// Why it could not be removed when that was last tried; empty where nobody tried.
+    /// Why the last attempt to remove it failed; empty if there was none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -65,18 +65,18 @@ impl Content {
         Content { version: VERSION, id, maker: Maker::current(), made: Vec::new(), problems: Vec::new() }
     }
 
-    /// Whether it is of version 0.1, which kept no identity of images.
+    /// Whether it is of version 0.1, which did not record the identity of images.
     pub fn is_of_first_version(&self) -> bool {
         self.version < 2
     }
 }
 
-/// The mark of one run (of one target, to be exact).
+/// The cleanup record of one run (more exactly, of one target).
 #[derive(Debug)]
 pub(crate) struct Mark {
     content: Content,
     planning: bool,
-    /// Where it is written, and the lock that is held; there once something is made.
+    /// The folder it is written to, and the lock that is held; present once something is made.
     kept: Option<(Folder, File)>,
     images: BTreeMap<PathBuf, OwnedImage>,
 }
@@ -88,17 +88,17 @@ impl Mark {
         Ok(Mark { content: Content::new(id), planning, kept: None, images: BTreeMap::new() })
     }
 
-    /// The mark of a guest, which carries the id of its host's, so that labels on the disk are the same to both.
+    /// The record of a guest, with the id of its host's, so that both use the same labels on the disk.
     pub fn of_guest(id: &str) -> Mark {
         Mark { content: Content::new(id.into()), planning: false, kept: None, images: BTreeMap::new() }
     }
 
-    /// Id in names of everything that is made: eight hexadecimal digits.
+    /// Id in the names of everything that is made: eight hexadecimal digits.
     pub fn id(&self) -> &str {
         &self.content.id
     }
 
-    /// Volume label or pool name: at most 12 letters, which is what XFS takes.
+    /// Volume label or pool name: at most 12 letters, the limit of XFS.
     pub fn label(&self) -> String {
         format!("bo-{}", self.content.id)
     }
@@ -108,7 +108,7 @@ impl Mark {
         Path::new(RUN_FOLDER).join(&self.content.id)
     }
 
-    /// Writes down what will be made next.
+    /// Records what will be made next.
     pub fn will_make(&mut self, made: Made) -> Result<(), StagingError> {
         if self.content.made.contains(&made) {
             return Ok(());
@@ -116,18 +116,18 @@ impl Mark {
         self.content.made.push(made);
         let written = self.write();
         if written.is_err() {
-            // It is not going to be made.
+            // It will not be made.
             self.content.made.pop();
         }
         written
     }
 
-    /// Writes down that something is gone again.
+    /// Records that something was removed.
     pub fn removed(&mut self, gone: impl Fn(&Made) -> bool) {
         let before = self.content.made.len();
         self.content.made.retain(|made| !gone(made));
         if self.content.made.len() != before {
-            // If this cannot be written, the next start looks for something that is gone, which does no harm.
+            // If this cannot be written, the next start looks for something that is gone, which is harmless.
             let _ = self.write();
         }
     }
@@ -171,7 +171,7 @@ impl Mark {
     /// Ends the claim to an image that was removed, or is kept under another name.
     pub fn release_image(&mut self, path: &Path) {
         if let Some(image) = self.images.remove(path) {
-            // A record without its image is removed by the next start.
+            // The next start removes a record without an image.
             let _ = image.release();
         }
         self.forget_image(path);
@@ -193,13 +193,13 @@ impl Mark {
     }
 }
 
-/// Opens the folder of marks and takes the lock of a new one.
+/// Opens the folder of cleanup records and takes the lock of a new one.
 fn open(id: &str) -> Result<(Folder, File), StagingError> {
     let folder = state::part(MARKS)?;
     let name = format!("{id}.lock");
     let failed = |error: std::io::Error| unwritable(folder.path().join(&name), error);
     let lock = folder.new_file(&name).map_err(failed)?;
-    // Who can open it can lock it, and would be taken for the owner.
+    // A process that can open it can lock it, and would be taken for the owner.
     rustix::fs::fchmod(&lock, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).map_err(|error| failed(error.into()))?;
     if life::take(&lock) == Lock::Held {
         return Err(failed(std::io::Error::other("another process has locked it")));
@@ -222,32 +222,32 @@ fn unwritable(path: PathBuf, error: std::io::Error) -> StagingError {
 impl Drop for Mark {
     fn drop(&mut self) {
         if let Some((folder, _lock)) = self.kept.as_ref().filter(|_| self.content.made.is_empty()) {
-            // What cannot be removed is empty, and goes with the next start.
+            // A file that cannot be removed is empty, and is removed by the next start.
             let _ = folder.remove(format!("{}.json", self.content.id));
             let _ = folder.remove(format!("{}.lock", self.content.id));
         }
     }
 }
 
-/// A mark that was found.
+/// A cleanup record that was found.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// Its name without `.json`: the run's id.
     pub id: String,
-    /// What stands in it, or why that cannot be read.
+    /// Its content, or why that cannot be read.
     pub content: Result<Content, String>,
 }
 
-/// Marks that are looked at, at most.
+/// Cleanup records read at most.
 const MARKS_LIMIT: usize = 10_000;
 
-/// Bytes of a mark, at most.
+/// Bytes of a cleanup record at most.
 const MARK_LIMIT: u64 = 4 << 20;
 
-/// All marks.
+/// All cleanup records.
 ///
 /// # Errors
-/// The folder is there and cannot be trusted or read.
+/// The folder exists and cannot be trusted or read.
 pub(crate) fn all() -> Result<Vec<Written>, StagingError> {
     let Some(folder) = state::part_if_there(MARKS)? else { return Ok(Vec::new()) };
     let names = folder.names().map_err(|error| StagingError::file("list", folder.path(), error))?;
@@ -258,7 +258,7 @@ pub(crate) fn all() -> Result<Vec<Written>, StagingError> {
     Ok(ids.into_iter().filter_map(|id| Some(Written { content: read(&folder, &id)?, id })).collect())
 }
 
-/// A mark by its id; None where there is none (any more).
+/// A cleanup record by its id; None if it does not exist.
 pub(crate) fn read(folder: &Folder, id: &str) -> Option<Result<Content, String>> {
     use std::io::Read;
     let file = match folder.read_file(format!("{id}.json")) {
@@ -281,7 +281,7 @@ pub(crate) fn read(folder: &Folder, id: &str) -> Option<Result<Content, String>>
     }))
 }
 
-/// Whether the run of a mark lives.
+/// Whether the run of a record is alive.
 pub(crate) fn life(folder: &Folder, content: &Content) -> Life {
     let lock = match folder.read_file(format!("{}.lock", content.id)) {
         Ok(file) => life::probe(&file),
@@ -291,7 +291,7 @@ pub(crate) fn life(folder: &Folder, content: &Content) -> Life {
     content.maker.life(&lock, life::is_local(folder.handle()))
 }
 
-/// A mark that is being cleaned: whoever else comes finds its lock taken, and leaves it alone.
+/// A record that is being cleaned: its lock is held, so that other processes leave it alone.
 #[derive(Debug)]
 pub(crate) struct Taken {
     folder: Folder,
@@ -301,13 +301,13 @@ pub(crate) struct Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // A child that is just being started has the file open too until it runs, and would hold the lock for as long.
+        // A child process that is being started has the file open until exec, and would hold the lock until then.
         life::release(&self.lock);
     }
 }
 
 impl Taken {
-    /// Takes a mark over; None where its run, or another start that cleans it, holds its lock.
+    /// Takes over a record; None if its run, or another start that cleans it, holds the lock.
     pub fn take(id: &str) -> Result<Option<Taken>, StagingError> {
         let folder = state::part(MARKS)?;
         let name = format!("{id}.lock");
@@ -319,17 +319,17 @@ impl Taken {
         }
     }
 
-    /// What stands in it now; None where another start has cleaned it meanwhile.
+    /// Its present content; None if another start has cleaned it meanwhile.
     pub fn content(&self) -> Option<Result<Content, String>> {
         read(&self.folder, &self.id)
     }
 
-    /// Whether its run lives, the lock apart, which is held here.
+    /// Whether its run is alive, apart from the lock, which this process holds.
     pub fn life(&self, content: &Content) -> Life {
         content.maker.life(&Lock::Free, life::is_local(self.folder.handle()))
     }
 
-    /// Writes down what is still there.
+    /// Records what still exists.
     pub fn keep(self, content: &Content) -> Result<(), StagingError> {
         save(&self.folder, content)
     }
@@ -345,15 +345,14 @@ impl Taken {
     }
 }
 
-/// Removes what a mark was being written to when its run was killed (the mark itself is whole, as it was before), and locks without
-/// a mark that nobody holds.
+/// Removes temporary files of runs that were killed while writing a record (the record itself is intact), and unheld locks without a record.
 pub(crate) fn sweep() {
     let Ok(Some(folder)) = state::part_if_there(MARKS) else { return };
     for name in folder.names().unwrap_or_default() {
         let path = folder.path().join(&name);
         let text = name.to_string_lossy();
         let Ok(facts) = path.symlink_metadata() else { continue };
-        // Writing one takes milliseconds, so an old one belongs to nobody.
+        // Writing one takes milliseconds, so an old one is abandoned.
         let old = facts.modified().ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age.as_secs() > 60);
         let ownerless = || {
             let id = text.strip_suffix(".lock")?;

@@ -1,6 +1,6 @@
-//! Whether whoever made something still lives: told by a lock that is held while it does, beside the process and its start time.
-//! In: a maker as it was written down, and the lock. Out: [`Life`], which is unknown where neither can tell.
-//! A process id means nothing in another PID namespace or on another machine, and a lock nothing where locks stay local.
+//! Whether the maker of something is alive: by a lock that it holds, and by its process and start time.
+//! In: a recorded maker, and the lock. Out: [`Life`], which is unknown if neither decides.
+//! A process id means nothing in another PID namespace or on another machine, and a lock nothing if locks stay local.
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -9,45 +9,45 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use system::process::{self, Process};
 
-/// How long a lock is tried for that somebody may hold in passing, to see whether it is free.
+/// How long a lock is tried: another process may hold it for a moment to see whether it is free.
 const PASSING: Duration = Duration::from_secs(1);
 
-/// Who made something.
+/// The maker of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Maker {
-    /// Hash of the machine's id; empty where it has none, and in what version 0.1 wrote.
+    /// Hash of the machine's id; empty if it has none, and in records of version 0.1.
     #[serde(default)]
     pub machine: String,
     pub boot_id: String,
-    /// Empty in what version 0.1 wrote.
+    /// Empty in records of version 0.1.
     #[serde(default)]
     pub pid_namespace: String,
     pub owner: Process,
 }
 
-/// Whether a maker still lives.
+/// Whether a maker is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Life {
     Lives,
     Gone,
-    /// It is not known; why.
+    /// Unknown, and why.
     Unknown(String),
 }
 
-/// What a maker's lock tells.
+/// State of a maker's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// Somebody holds it.
+    /// A process holds it.
     Held,
     Free,
     /// There is none; version 0.1 made none.
     Missing,
-    /// The filesystem does not tell.
+    /// It cannot be tested; why.
     Unsure(String),
 }
 
 impl Maker {
-    /// The process that calls.
+    /// The calling process.
     pub fn current() -> Maker {
         Maker {
             machine: machine(),
@@ -57,30 +57,30 @@ impl Maker {
         }
     }
 
-    /// Whether this is the process that calls.
+    /// Whether this is the calling process.
     pub fn is_this_process(&self) -> bool {
         *self == Maker::current()
     }
 
-    /// Whether it was made since this machine was booted.
+    /// Whether it was made since this machine booted.
     pub fn is_of_this_boot(&self) -> bool {
         !self.boot_id.is_empty() && self.boot_id == process::boot_id()
     }
 
-    /// Whether its process ids mean here what they meant there.
+    /// Whether its process ids are valid here.
     pub fn shares_processes(&self) -> bool {
         let known = self.pid_namespace.is_empty() || self.pid_namespace == process::pid_namespace();
         self.is_of_this_boot() && known
     }
 
-    /// Whether it lives, by its lock, which lies on a filesystem of this machine alone where `local` says so.
+    /// Whether it is alive, by its lock; `local`: the lock is on a filesystem of this machine alone.
     pub fn life(&self, lock: &Lock, local: bool) -> Life {
         if *lock == Lock::Held || (self.shares_processes() && self.owner.lives()) {
             return Life::Lives;
         }
         if self.is_of_this_boot() {
             return match lock {
-                // One kernel, one view of the lock, also from another container and over a network.
+                // One kernel has one view of the lock, also from another container and over a network.
                 Lock::Free => Life::Gone,
                 _ if self.shares_processes() => Life::Gone,
                 _ => Life::Unknown(
@@ -103,15 +103,15 @@ impl Maker {
     }
 }
 
-/// A hash of this machine's id, which itself is not to be shown around (machine-id(5)).
+/// A hash of this machine's id; the id itself must not be exposed (machine-id(5)).
 fn machine() -> String {
     let id = process::machine_id();
     if id.is_empty() { id } else { blake3::hash(format!("bakeoff {id}").as_bytes()).to_hex()[..16].to_string() }
 }
 
-/// Asks for a lock without keeping it.
+/// Tests a lock without keeping it.
 pub(crate) fn probe(file: &File) -> Lock {
-    // Shared, so that two who ask at once do not take each other for the owner.
+    // Shared, so that two concurrent tests do not take each other for the owner.
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => {
             release(file);
@@ -122,7 +122,7 @@ pub(crate) fn probe(file: &File) -> Lock {
     }
 }
 
-/// Takes a lock for good: until the file is closed, as it is when the process ends in whatever way.
+/// Takes a lock until the file is closed, at the latest when the process ends.
 pub(crate) fn take(file: &File) -> Lock {
     let end = Instant::now() + PASSING;
     loop {
@@ -135,14 +135,14 @@ pub(crate) fn take(file: &File) -> Lock {
     }
 }
 
-/// Lets go of a lock.
+/// Releases a lock.
 pub(crate) fn release(file: &File) {
-    // It goes with the file in any case.
+    // Closing the file releases it in any case.
     let _ = flock(file, FlockOperation::Unlock);
 }
 
-/// Filesystems that no two machines have mounted at once, by their magic numbers (statfs(2)): ext, XFS, btrfs, F2FS, bcachefs, ZFS,
-/// tmpfs, ramfs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS3, UDF, Reiser4, squashfs.
+/// Filesystems that two machines never mount at once, by their magic numbers (statfs(2)): ext, XFS, btrfs, F2FS, bcachefs, ZFS, tmpfs,
+/// ramfs, overlayfs, JFS, NILFS, ReiserFS, FAT, exFAT, NTFS3, UDF, Reiser4, squashfs.
 const LOCAL: [u32; 19] = [
     0xef53,
     0x5846_5342,
@@ -165,9 +165,9 @@ const LOCAL: [u32; 19] = [
     0x0001_1954,
 ];
 
-/// Whether a folder lies on a filesystem of this machine alone; false where that is not sure.
+/// Whether a folder is on a filesystem of this machine alone; false if that is uncertain.
 pub(crate) fn is_local(folder: impl AsFd) -> bool {
-    // The field's width differs between architectures; magic numbers have 32 bits.
+    // The width of the field differs between architectures; magic numbers have 32 bits.
     rustix::fs::fstatfs(folder).is_ok_and(|found| LOCAL.contains(&(found.f_type as u32)))
 }
 
@@ -204,7 +204,7 @@ mod tests {
         for lock in [Lock::Missing, Lock::Unsure("no locks".into())] {
             assert!(matches!(elsewhere.life(&lock, true), Life::Unknown(_)), "{lock:?}");
         }
-        // The same ids as ours, in a namespace where they are somebody else's.
+        // Our own ids, in a namespace where they belong to another process.
         let namesake = Maker { pid_namespace: "pid:[1]".into(), ..Maker::current() };
         assert!(matches!(namesake.life(&Lock::Missing, true), Life::Unknown(_)));
     }
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(take(&holder), Lock::Free);
         assert_eq!(asks(), Lock::Held);
         drop(holder);
-        // A child that another test is just starting has it until it runs.
+        // A child process that another test is starting has it until exec.
         let end = Instant::now() + Duration::from_secs(10);
         while asks() != Lock::Free && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));

@@ -1,6 +1,6 @@
-//! Image files and what proves whose they are: a record beside each, which says who made which inode, held locked while its maker lives.
-//! In: an open folder. Out: [`OwnedImage`]s, and of files that were found there, whose they are ([`Claim`]).
-//! Neither is made through a link, and nothing is removed but the very inode that was made.
+//! Image files and the proof of ownership: a record beside each, with its maker and inode, is locked while the maker is alive.
+//! In: an open folder. Out: [`OwnedImage`]s, and the owner of files that were found there ([`Claim`]).
+//! Neither is made through a link, and only the very inode that was made is removed.
 
 use crate::ownership::life::{self, Life, Lock, Maker};
 use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fchmod, fstat, statat};
@@ -19,29 +19,29 @@ const VERSION: u32 = 1;
 /// Bytes of a record at most.
 const RECORD_LIMIT: u64 = 16 << 10;
 
-/// Names that are tried for an image: somebody may have taken the first ones.
+/// Names that are tried for an image: the first ones may be taken.
 const NAMES_LIMIT: u32 = 16;
 
-/// Looks at an image at most, until two agree.
+/// Attempts to read an image and its record until two reads agree.
 const LOOKS_LIMIT: u32 = 5;
 
-/// A file, whatever its name is.
+/// The identity of a file, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// Number of its filesystem, which the next boot may count anew.
+    /// Device number of its filesystem, which may change at the next boot.
     pub device: u64,
     pub inode: u64,
 }
 
-/// What stands beside an image.
+/// Content of the record beside an image.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
     program: String,
-    /// Id of the run's mark.
+    /// Id of the run's cleanup record.
     pub id: String,
     image: String,
-    /// None only between the making of the record and that of the image.
+    /// None only between the creation of the record and that of the image.
     pub identity: Option<Identity>,
     #[serde(flatten)]
     pub maker: Maker,
@@ -57,28 +57,28 @@ pub(crate) struct OwnedImage {
     record: File,
 }
 
-/// Whose the image is that a record tells of.
+/// The owner of the image that a record describes.
 #[derive(Debug)]
 pub(crate) enum Claim {
-    /// Of a run that still works.
+    /// Of a live run.
     Living,
-    /// Of a run that is gone: may be removed, once its lock is taken.
+    /// Of a run that has ended: may be removed, once its lock is taken.
     Left(Record, File),
-    /// Not for us to remove; why.
+    /// Not ours to remove; why.
     Foreign(String),
 }
 
-/// Name of an image that carries the mark.
+/// Name of an image, with the run's id.
 pub(crate) fn image_name(id: &str, number: u32) -> String {
     format!("bakeoff-{id}-{number}.img")
 }
 
-/// The id in the name of an image that carries a mark.
+/// The run's id in the name of an image.
 pub(crate) fn id_of_image(name: &str) -> Option<&str> {
     id_of(name.strip_suffix(".img")?)
 }
 
-/// The name of the image whose record has this name.
+/// The name of the image to which a record of this name belongs.
 pub(crate) fn image_of_record(name: &str) -> Option<String> {
     let stem = name.strip_suffix(".owner")?;
     id_of(stem)?;
@@ -95,7 +95,7 @@ fn id_of(stem: &str) -> Option<&str> {
     (hex && number.parse::<u32>().is_ok()).then_some(id)
 }
 
-/// Finds a name for image `number` of a run that nobody has taken.
+/// Finds a free name for image `number` of a run.
 pub(crate) fn free_name(folder: &Folder, id: &str, number: u32) -> io::Result<String> {
     let names = (0..NAMES_LIMIT).map(|turn| image_name(id, number.saturating_add(turn * 1_000_000)));
     for name in names {
@@ -107,10 +107,10 @@ pub(crate) fn free_name(folder: &Folder, id: &str, number: u32) -> io::Result<St
 }
 
 impl OwnedImage {
-    /// Makes an empty image: its record first, locked from then on.
+    /// Creates the record, locked from then on, and then an empty image.
     ///
     /// # Errors
-    /// Something of that name is there, or what the system answers; then neither is there.
+    /// A file of that name exists, or an error of the system; then neither exists.
     pub fn create(folder: Folder, name: &str, id: &str, maker: &Maker) -> io::Result<OwnedImage> {
         let record = folder.new_file(record_name(name))?;
         let made = Self::finish(&folder, name, &record, id, maker);
@@ -119,7 +119,7 @@ impl OwnedImage {
                 Ok(OwnedImage { folder, name: name.into(), file: Arc::new(file), identity, record })
             }
             Err(error) => {
-                // The error that is reported matters more than an empty record that could not be removed.
+                // The original error matters more than an empty record that could not be removed.
                 let _ = folder.remove(record_name(name));
                 Err(error)
             }
@@ -127,7 +127,7 @@ impl OwnedImage {
     }
 
     fn finish(folder: &Folder, name: &str, record: &File, id: &str, maker: &Maker) -> io::Result<(File, Identity)> {
-        // Who can open it can lock it, and would be taken for the owner.
+        // A process that can open it can lock it, and would be taken for the owner.
         fchmod(record, Mode::RUSR | Mode::WUSR)?;
         if life::take(record) == Lock::Held {
             return Err(io::Error::other("another process has locked the record of the image"));
@@ -157,7 +157,7 @@ impl OwnedImage {
         self.folder.path().join(&self.name)
     }
 
-    /// Removes the image, where its name still leads to it. What somebody else put there meanwhile stays.
+    /// Removes the image, if its name still leads to it. A file that replaced it stays.
     pub fn remove(&self) -> io::Result<()> {
         match stat(&self.folder, &self.name)? {
             Some(facts) if identity(&facts) == self.identity => gone_is_fine(self.folder.remove(&self.name)),
@@ -165,7 +165,7 @@ impl OwnedImage {
         }
     }
 
-    /// Gives the image another name in its folder; what has that name is never replaced.
+    /// Renames the image within its folder; an existing file is never replaced.
     pub fn rename(&self, to: &str) -> io::Result<()> {
         let is_ours = stat(&self.folder, &self.name)?.is_some_and(|facts| identity(&facts) == self.identity);
         if !is_ours {
@@ -173,13 +173,13 @@ impl OwnedImage {
         }
         let handle = self.folder.handle();
         match rustix::fs::renameat_with(handle, &self.name, handle, to, rustix::fs::RenameFlags::NOREPLACE) {
-            // Some filesystems do not know the flag.
+            // Some filesystems do not support the flag.
             Err(Errno::INVAL | Errno::NOSYS) if stat(&self.folder, to)?.is_none() => self.folder.rename(&self.name, to),
             answer => Ok(answer?),
         }
     }
 
-    /// Ends the claim: the record goes. The image was removed, or is kept under another name.
+    /// Ends the claim by removing the record. The image was removed, or is kept under another name.
     pub fn release(self) -> io::Result<()> {
         let name = record_name(&self.name);
         let ours = identity(&fstat(&self.record)?);
@@ -190,18 +190,18 @@ impl OwnedImage {
     }
 }
 
-/// In one call, so that a kill leaves the record as it was or as it is to be; it only grows.
+/// One write call, so that a kill leaves the old or the new record; it only grows.
 fn write(record: &File, content: &Record) -> io::Result<()> {
     record.write_all_at(&serde_json::to_vec_pretty(content)?, 0)?;
     record.sync_data()
 }
 
-/// Whose an image is, by the record beside it.
+/// The owner of an image, by the record beside it.
 pub(crate) fn claim(folder: &Folder, image: &str) -> Claim {
     match read(folder, image) {
         Ok(Some((record, file))) => {
             let lock = life::probe(&file);
-            // Who is done removes its record before it lets go of the lock: a free lock of a record that is no longer there proves nothing.
+            // A run removes its record before it releases the lock: the free lock of a removed record proves nothing.
             if fstat(&file).is_ok_and(|facts| facts.st_nlink == 0) {
                 return Claim::Foreign("its record was just removed".into());
             }
@@ -216,8 +216,8 @@ pub(crate) fn claim(folder: &Folder, image: &str) -> Claim {
     }
 }
 
-/// Whose an image is, and its facts, both of one moment: its run may be making or removing it just now. None where it keeps changing,
-/// which only one that lives does.
+/// The owner of an image, and its metadata, both of one moment: its run may be making or removing it just now. None if it keeps changing,
+/// which only a live run does.
 pub(crate) fn look(folder: &Folder, image: &str) -> io::Result<Option<(Claim, Option<Stat>)>> {
     for _ in 0..LOOKS_LIMIT {
         let before = stat(folder, image)?;
@@ -230,7 +230,7 @@ pub(crate) fn look(folder: &Folder, image: &str) -> io::Result<Option<(Claim, Op
     Ok(None)
 }
 
-/// The record of an image; None where there is none.
+/// The record of an image; None if there is none.
 pub(crate) fn read(folder: &Folder, image: &str) -> io::Result<Option<(Record, File)>> {
     let name = record_name(image);
     let mut file = match folder.read_file(&name) {
@@ -251,22 +251,22 @@ pub(crate) fn read(folder: &Folder, image: &str) -> io::Result<Option<(Record, F
     Ok(Some((record, file)))
 }
 
-/// Whether a file that was found is the one that was made, going by its facts without following links.
+/// Whether a file that was found is the one that was made, by its metadata without following links.
 pub(crate) fn is_the_one(facts: &Stat, made: Option<Identity>, this_boot: bool) -> bool {
     let plain = FileType::from_raw_mode(facts.st_mode as RawMode) == FileType::RegularFile && is_mine(facts);
     match made {
         Some(made) => plain && made.inode == facts.st_ino && (!this_boot || made.device == facts.st_dev),
-        // Killed in between: an empty file that nobody has written to.
+        // Killed in between: an empty file.
         None => plain && facts.st_size == 0 && facts.st_nlink == 1,
     }
 }
 
-/// Whether it belongs to whoever calls, or to root.
+/// Whether it belongs to the calling user or to root.
 pub(crate) fn is_mine(facts: &Stat) -> bool {
     facts.st_uid == 0 || facts.st_uid == rustix::process::geteuid().as_raw()
 }
 
-/// Facts of a name itself, not of what it links to; None where nothing has it.
+/// Metadata of a name itself, not of a link's target; None if it does not exist.
 pub(crate) fn stat(folder: &Folder, name: &str) -> io::Result<Option<Stat>> {
     match statat(folder.handle(), name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(facts) => Ok(Some(facts)),
@@ -284,7 +284,7 @@ pub(crate) fn identity(facts: &Stat) -> Identity {
     Identity { device: facts.st_dev, inode: facts.st_ino }
 }
 
-/// Somebody else may have removed it first, which is what was wanted.
+/// Another process may have removed it first, which is fine.
 pub(crate) fn gone_is_fine(answer: io::Result<()>) -> io::Result<()> {
     match answer {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -292,7 +292,7 @@ pub(crate) fn gone_is_fine(answer: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Removes our folder and its known empty subfolders; never anything that something else put there or mounted.
+/// Removes our folder and its known empty subfolders; never what another program put there or mounted.
 pub(crate) fn remove_empty(folder: &Path) -> bool {
     let mounted = system::mounts::here().iter().any(|mount| mount.point.starts_with(folder));
     if mounted {
@@ -304,7 +304,7 @@ pub(crate) fn remove_empty(folder: &Path) -> bool {
         }
     }
     let _ = std::fs::remove_file(folder.join("daemon.log"));
-    // Sockets and the log of a guest whose run was killed.
+    // Sockets and log of a guest whose run was killed.
     let _ = std::fs::remove_dir_all(folder.join("guest"));
     for name in ["mnt", "nodes", "servers", "raw", "disk"] {
         let _ = std::fs::remove_dir(folder.join(name));
@@ -363,7 +363,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let image = made(place.path(), 1);
         let open = Folder::open(place.path()).expect("there");
-        // As another container sees it, which knows neither the process nor whether it lives.
+        // The view of another container, which cannot see the process.
         let (mut record, file) = read(&open, "bakeoff-0a1b2c3d-1.img").expect("read").expect("there");
         record.maker.pid_namespace = "pid:[1]".into();
         write(&file_to_write(place.path()), &record).expect("written");

@@ -1,5 +1,5 @@
-//! The state folder: what outlives a run and a reboot, kept where only its user and root can write.
-//! In: the name of a part of it. Out: that part as an open folder, or one sentence on why it cannot be used.
+//! The state folder: what survives a run and a reboot, in a place where only its user and root can write.
+//! In: the name of a part of it. Out: that part as an open folder, or one sentence on why it is unusable.
 //! /var/lib/bakeoff for root; else `bakeoff` in the user's state folder (XDG base directories).
 
 use crate::error::{Answer, StagingError};
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use system::create::Folder;
 
-/// The state folder of whoever calls.
+/// The state folder of the calling user.
 pub(crate) fn folder() -> PathBuf {
     if system::process::is_root() {
         return PathBuf::from("/var/lib/bakeoff");
@@ -20,7 +20,7 @@ fn of_nobody() -> PathBuf {
     std::env::temp_dir().join(format!("bakeoff-{}", rustix::process::geteuid().as_raw()))
 }
 
-/// A part of the state folder, made where it is missing.
+/// A part of the state folder, created if missing.
 pub(crate) fn part(name: &str) -> Result<Folder, StagingError> {
     let path = folder().join(name);
     let made = Folder::make(&path).map_err(|error| unusable("make", &path, error))?;
@@ -28,20 +28,20 @@ pub(crate) fn part(name: &str) -> Result<Folder, StagingError> {
     Ok(made)
 }
 
-/// A part of the state folder; None where it is missing.
+/// A part of the state folder; None if missing.
 pub(crate) fn part_if_there(name: &str) -> Result<Option<Folder>, StagingError> {
     let path = folder().join(name);
     match Folder::open(&path) {
         Ok(open) => trusted(&path).map(|()| Some(open)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        // Where this user cannot look, this user has written nothing; whoever has something to write is told.
+        // A folder that this user cannot read has no records of this user; a run that needs to write gets an error.
         Err(error) if error.kind() == ErrorKind::PermissionDenied && !system::process::is_root() => Ok(None),
         Err(error) => Err(unusable("open", &path, error)),
     }
 }
 
-/// Root acts on what stands in it, so nobody else may write there. A user's own is checked file by file, since many systems let the
-/// user's own group write.
+/// Root acts on its content, so that only root may write there. A user's own folder is checked file by file, since on many systems the
+/// user's group may write.
 fn trusted(path: &Path) -> Result<(), StagingError> {
     if !system::process::is_root() {
         return Ok(());

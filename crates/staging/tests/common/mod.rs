@@ -1,4 +1,4 @@
-//! What the tests build on: scratch folders, loop devices that stand for real disks, and the word for a test that needs root.
+//! Shared parts of the tests: scratch folders, loop devices in place of real disks, and the check for root.
 //! In: nothing. Out: things that clean up after themselves.
 //! Every test file uses its own part of it.
 #![allow(dead_code)]
@@ -11,10 +11,10 @@ use system::{Command, Journal};
 
 pub const MIB: u64 = 1 << 20;
 
-/// Folder of a test that is started once more, to be killed.
+/// Folder of a test that is started again, to be killed.
 pub const VICTIM: &str = "BAKEOFF_TEST_FOLDER";
 
-/// Prints why a test does nothing, and says whether it may go on.
+/// Prints why a test is skipped, and returns whether it may continue.
 pub fn root() -> bool {
     let lack = prerequisites::lack_of("root");
     lack.iter().for_each(|why| prerequisites::leave_out("root", why));
@@ -22,11 +22,10 @@ pub fn root() -> bool {
     lack.is_none()
 }
 
-/// Gives the thread of this test mounts of its own: a test that copies all mounts would keep the devices of those that run at the same
-/// time.
+/// Gives the thread of this test its own mount namespace: a test that copies all mounts would keep the devices of concurrent tests busy.
 fn own_mounts() {
     if std::env::var_os(VICTIM).is_some() {
-        // The test that kills it looks at its mounts.
+        // The test that kills it inspects its mounts.
         return;
     }
     thread_local!(static ENTERED: std::cell::OnceCell<()> = const { std::cell::OnceCell::new() });
@@ -40,7 +39,7 @@ pub fn run(words: &[&str]) -> String {
     Command::new(words.iter().copied()).run(&Journal::new()).unwrap_or_else(|error| panic!("{error}")).stdout
 }
 
-/// What staging is used through.
+/// The fixture of the tests.
 pub struct Bench {
     pub registry: Registry,
     pub journal: Journal,
@@ -65,7 +64,7 @@ impl Bench {
         Target::open(&self.registry, place, &self.journal)
     }
 
-    /// A filesystem or a published option set, and a scheduler where one stands behind `+`.
+    /// A filesystem or a published option set, and a scheduler after `+`.
     pub fn contender(&self, name: &str) -> Contender {
         let sets: toml::Table = toml::from_str(include_str!("../../../../published/contenders.toml")).expect("sets");
         let (base, scheduler) = name.split_once('+').map_or((name, None), |(base, scheduler)| (base, Some(scheduler)));
@@ -81,12 +80,12 @@ impl Bench {
     }
 }
 
-/// A loop device that stands for a real disk; it has the by-id name `bakeoff-test-NAME`.
+/// A loop device in place of a real disk; it has the by-id name `bakeoff-test-NAME`.
 pub struct Disk {
     pub path: PathBuf,
     pub by_id: String,
     link: PathBuf,
-    /// Kept without being open: a file that a process can write is in use.
+    /// Kept closed: a file that a process has open for writing counts as in use.
     pub file: tempfile::TempPath,
 }
 
@@ -166,7 +165,7 @@ impl Attached {
 }
 
 impl Drop for Attached {
-    /// Whoever looks at every device just now, such as mkfs elsewhere, has it detached a moment later.
+    /// A process that has every device open just now, such as mkfs in another test, delays the detaching for a moment.
     fn drop(&mut self) {
         let name = self.0.file_name().expect("named").to_string_lossy().into_owned();
         let attached = || std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok();
@@ -181,16 +180,16 @@ impl Drop for Attached {
     }
 }
 
-/// A shell in a process of its own that says when it is ready, and ends with the test.
+/// A shell in a separate process that reports when it is ready, and ends with the test.
 pub struct Helper(std::process::Child);
 
 impl Helper {
-    /// Runs a line of the shell, then waits in it: `exec 3<>FILE`.
+    /// Runs a shell command, then waits in the shell: `exec 3<>FILE`.
     pub fn new(line: &str) -> Helper {
         Helper::under(&["sh"], line)
     }
 
-    /// The same behind other words: `unshare -m sh`.
+    /// The same after other words: `unshare -m sh`.
     pub fn under(words: &[&str], line: &str) -> Helper {
         let script = format!("{line} || exit 1; echo ready; exec sleep 300");
         let mut child = std::process::Command::new(words[0])
@@ -214,14 +213,14 @@ impl Drop for Helper {
     }
 }
 
-/// Writes bytes into a file or device at a place.
+/// Writes bytes into a file or device at an offset.
 pub fn write_at(path: &Path, at: u64, bytes: &[u8]) {
     let file = std::fs::OpenOptions::new().write(true).open(path).expect("opened");
     std::os::unix::fs::FileExt::write_all_at(&file, bytes, at).expect("written");
     file.sync_all().expect("synced");
 }
 
-/// A partition table of the oldest kind, with an identifier: Linux partitions of so many MiB one after the other from 1 MiB on.
+/// An MBR partition table with an identifier: Linux partitions of these sizes in MiB, one after the other from 1 MiB on.
 pub fn partition_table(id: u32, mebibytes: &[u32]) -> [u8; 512] {
     let mut sector = [0; 512];
     sector[440..444].copy_from_slice(&id.to_le_bytes());
@@ -246,12 +245,12 @@ pub fn partitioned(name: &str, id: u32, mebibytes: &[u32]) -> (Disk, Vec<PathBuf
     (disk, parts)
 }
 
-/// What runs that are gone have left, here and in this folder.
+/// Leftovers of ended runs, here and in this folder.
 pub fn survey(folder: &Path) -> Survey {
     staging::survey(&[PathBuf::from(folder)]).expect("the marks can be read")
 }
 
-/// What the run of this mark has left.
+/// Leftovers of the run with this id.
 pub fn by_id(id: &str, folder: &Path) -> Vec<Leftover> {
     survey(folder).leftovers.into_iter().filter(|leftover| leftover.id == id).collect()
 }
@@ -261,7 +260,7 @@ pub fn clean(found: &[Leftover], bench: &Bench) -> Vec<Cleaned> {
     staging::clean(found, &bench.journal)
 }
 
-/// Writes a mark as version 0.1 did, of a process that is gone.
+/// Writes a cleanup record as version 0.1 did, of a process that has ended.
 pub fn first_version(id: &str, made: &str) -> PathBuf {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
     let text = format!(
@@ -274,7 +273,7 @@ pub fn first_version(id: &str, made: &str) -> PathBuf {
     path
 }
 
-/// Where this process reaches the stage's root.
+/// The path by which this process reaches the stage's root.
 pub fn reach(stage: &Stage<'_>) -> PathBuf {
     match stage.enter().iter().position(|word| word == "-t").and_then(|at| stage.enter().get(at + 1)) {
         Some(pid) => PathBuf::from(format!("/proc/{pid}/root{}", stage.root().display())),

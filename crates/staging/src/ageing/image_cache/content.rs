@@ -1,29 +1,29 @@
-//! What an image holds, as one number: equal for equal content wherever its holes are.
+//! The content of an image as a hash: equal for equal content, wherever its holes are.
 //! In: an open file or device. Out: its hash.
-//! What was read for it is taken out of the page cache again.
+//! The pages that were read are dropped from the page cache again.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-/// What is hashed at once: pieces of zeros count as holes, so that a copy may lie differently and be equal.
+/// Unit of hashing: pieces of zeros count as holes, so that a copy may have other holes and still be equal.
 const PIECE: usize = 64 << 10;
 
-/// What a hole reads as.
+/// Content of a hole.
 static ZEROS: [u8; PIECE] = [0; PIECE];
 
-/// Takes a file's pages out of the page cache, where they would only be in the way.
+/// Drops a file's pages from the page cache.
 pub(super) fn forget(file: &File) {
-    // Advice only.
+    // Only advice.
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
-/// BLAKE3 of a file or device: of every piece that is not all zeros, with its place.
+/// BLAKE3 of a file or device: of every piece that is not all zeros, with its offset.
 pub(super) fn hash(mut file: &File) -> std::io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0u8; 16 * PIECE];
     let mut at = 0u64;
     while let Some(data) = next_data(file, at)? {
-        // Pieces have fixed places, so that the same content is cut in the same way wherever its holes are.
+        // Pieces have fixed offsets, so that the same content is cut in the same way wherever its holes are.
         at = data.max(at) / PIECE as u64 * PIECE as u64;
         file.seek(SeekFrom::Start(at))?;
         let mut filled = 0;
@@ -48,7 +48,7 @@ pub(super) fn hash(mut file: &File) -> std::io::Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Where the next data are that are no hole; a device has none, and says so by refusing to look for data.
+/// Offset of the next data that is not a hole; a device has no holes, and rejects a seek for data.
 fn next_data(file: &File, from: u64) -> std::io::Result<Option<u64>> {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(from)) {
         Ok(data) => Ok(Some(data)),

@@ -1,6 +1,6 @@
 //! Records of aged images: what each was made of, and the hash that proves it.
-//! In: a cache's folder. Out: [`AgedImage`]s as they were written down.
-//! They lie in the state folder, where whoever could plant an image cannot write; one record a key and folder.
+//! In: a cache's folder. Out: [`AgedImage`]s as recorded.
+//! They are in the state folder, where other users cannot write; one record for each key and folder.
 
 use super::AgedImage;
 use crate::error::StagingError;
@@ -15,19 +15,19 @@ use system::create::Folder;
 /// The part of the state folder that holds records.
 const PART: &str = "aged";
 
-/// The lock of all caches: one file, which is never removed while somebody may wait for it.
+/// The lock of all caches: one file, which is never removed, since a process may wait for it.
 const LOCK: &str = "lock";
 
-/// Records that are read at most.
+/// Records read at most.
 const RECORDS_LIMIT: usize = 10_000;
 
 /// Bytes of a record at most.
 const RECORD_LIMIT: u64 = 16 << 20;
 
-/// How long a record is kept whose folder is not there: its disk may be elsewhere for a while.
+/// How long a record is kept while its folder is missing: the disk may be elsewhere for a while.
 const ABSENCE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// Where records lie, unless a cache says otherwise.
+/// Default folder of the records.
 pub(super) fn folder() -> PathBuf {
     state::folder().join(PART)
 }
@@ -36,12 +36,12 @@ pub(super) fn folder() -> PathBuf {
 #[derive(Debug)]
 pub(super) struct Records {
     folder: Folder,
-    /// Stands before the key in each name: which cache it is.
+    /// Precedes the key in each name, and identifies the cache.
     place: String,
 }
 
 impl Records {
-    /// Opens the records of the cache in this folder, which lie in `kept` or in the state folder.
+    /// Opens the records of the cache in this folder; they are in `kept` or in the state folder.
     pub fn open(cache: &Path, kept: Option<&Path>) -> Result<Records, StagingError> {
         let folder = match kept {
             Some(path) => Folder::make(path).map_err(|error| StagingError::file("make", path, error))?,
@@ -50,7 +50,7 @@ impl Records {
         Ok(Records::of(cache, folder))
     }
 
-    /// The same, for who only looks: None where there are none.
+    /// The same for reading only: None if there are none.
     pub fn open_if_there(cache: &Path, kept: Option<&Path>) -> Result<Option<Records>, StagingError> {
         let folder = match kept {
             Some(_) => return Records::open(cache, kept).map(Some),
@@ -78,7 +78,7 @@ impl Records {
         locked.map_err(|error| StagingError::file("lock", &self.folder.path().join(LOCK), error))
     }
 
-    /// The record of a key: None where there is none, an error where it cannot be read.
+    /// The record of a key: None if there is none, an error if it cannot be read.
     pub fn read(&self, key: &str) -> Result<Option<AgedImage>, String> {
         match read(&self.folder, &self.name(key)) {
             Ok(image) => Ok(Some(image)),
@@ -87,7 +87,7 @@ impl Records {
         }
     }
 
-    /// All that can be read, the one that was used longest ago first.
+    /// All that can be read, the least recently used first.
     pub fn all(&self) -> Vec<AgedImage> {
         let mut found: Vec<(SystemTime, AgedImage)> = self
             .names()
@@ -119,17 +119,17 @@ impl Records {
     }
 
     pub fn remove(&self, key: &str) {
-        // What another run has removed already is gone, which is what is wanted.
+        // Another run may have removed it already, which is fine.
         let _ = self.folder.remove(self.name(key));
     }
 
-    /// Notes that an image was used just now: the last to be removed. Where the time cannot be set, it only goes earlier.
+    /// Notes that an image was used just now, so that it is removed last. If the time cannot be set, it is only removed earlier.
     pub fn touch(&self, key: &str) {
         let touched = self.folder.kept_file(self.name(key), true);
         let _ = touched.and_then(|file| file.set_modified(SystemTime::now()));
     }
 
-    /// Removes the records of caches whose folder has been gone for long, and of images that are gone from folders that are there.
+    /// Removes the records of caches whose folder has been missing for long, and of images that are missing from existing folders.
     pub fn tidy(&self) {
         for name in self.names() {
             let Ok(image) = read(&self.folder, &name) else { continue };
@@ -139,7 +139,7 @@ impl Records {
                 true => image.file().symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound),
                 false => since.is_some_and(|since| since > ABSENCE),
             };
-            // The image of one that is being kept just now comes a moment after its record.
+            // An image that is being kept appears a moment after its record.
             if gone && since.is_some_and(|since| since > Duration::from_secs(60)) {
                 let _ = self.folder.remove(&name);
             }
@@ -156,7 +156,7 @@ fn read(folder: &Folder, name: &str) -> std::io::Result<AgedImage> {
     let mut text = Vec::new();
     file.take(RECORD_LIMIT).read_to_end(&mut text)?;
     let image: AgedImage = serde_json::from_slice(&text)?;
-    // A name that leads elsewhere would have us remove what is no image.
+    // With a name that leads elsewhere, a file that is not an image would be removed.
     match PathBuf::from(&image.name).file_name().is_some_and(|name| name == image.name.as_str()) {
         true => Ok(image),
         false => Err(std::io::Error::other("it names a file elsewhere")),

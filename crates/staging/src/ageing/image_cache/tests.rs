@@ -1,5 +1,5 @@
-//! The cache on plain files: kept, found, restored, proven; planted, exchanged, damaged.
-//! In: folders of their own. Out: assertions on what is used, and on what stays.
+//! The cache on plain files: kept, found, restored, verified; planted, exchanged, damaged.
+//! In: separate folders. Out: assertions on what is used, and on what stays.
 
 use super::*;
 use std::io::{Seek, SeekFrom, Write};
@@ -19,7 +19,7 @@ impl Bench {
         Bench { folder, records, cache }
     }
 
-    /// A file of the run with these letters at this place.
+    /// A file of the run with these letters at this offset.
     fn part(&self, letter: u8, at: u64, number: u32) -> OwnedImage {
         let folder = Folder::open(&self.cache.make().expect("made")).expect("there");
         let name = owned::image_name("0a1b2c3d", number);
@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    /// As another process of this user made it.
+    /// Changes the record, as if another process of this user had made the image.
     fn of_another_run(&self, image: &AgedImage) {
         let mut other = image.clone();
         other.maker.owner.started += 1;
@@ -107,7 +107,7 @@ fn the_limit_is_kept_by_removing_what_was_used_longest_ago() {
 #[test]
 fn an_image_that_somebody_planted_is_not_used_and_stays() {
     let bench = Bench::new(1 << 30);
-    // As version 0.1 kept it: the hash beside the image, where its planter can write it too.
+    // The layout of version 0.1: the hash is beside the image, where an attacker can write it too.
     let planted = bench.cache.folder.join(format!("{}.img", key(4)));
     std::fs::write(&planted, "planted").expect("written");
     std::fs::write(planted.with_extension("json"), r#"{"version": 1, "hash": "as they like"}"#).expect("written");

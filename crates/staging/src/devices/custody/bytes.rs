@@ -1,28 +1,28 @@
-//! Which bytes a device consists of, down to the disk or the file that they lie in.
+//! Which bytes a device consists of, down to the disk or file that holds them.
 //! In: a device, and all loop devices. Out: [`Extent`]s; two devices meet where theirs overlap.
-//! Partitions lie on their disk, loop devices on their file or device, and so on down; a mapping lies on all of what it is built on.
+//! A partition is on its disk, a loop device on its file or device, and so on down; a mapping is on everything that it is built on.
 
 use std::collections::BTreeSet;
 use system::block::Number;
 use system::{BlockDevice, FileId, Loop, Sysfs as _, Target};
 
-/// Layers that are followed at most.
+/// Layers followed at most.
 const DEPTH: u32 = 32;
 
-/// What bytes lie in.
+/// What holds the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Medium {
     Device(Number),
     File(FileId),
 }
 
-/// Some bytes of a medium.
+/// A range of bytes on a medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     pub medium: Medium,
     pub from: u64,
     pub to: u64,
-    /// It lies below a mapping (LVM, RAID), which may use any part of it, and shares it with other mappings.
+    /// It is below a mapping (LVM, RAID), which may use any part of it, and is shared with other mappings.
     pub mapped: bool,
 }
 
@@ -51,7 +51,7 @@ impl Bytes {
         Bytes { number: device.number, extents: follow.found }
     }
 
-    /// Devices below this one that its bytes lie on, down to a mapping.
+    /// Devices below this one that hold its bytes, down to a mapping.
     pub fn below(&self) -> BTreeSet<Number> {
         self.devices(|extent| !extent.mapped)
     }
@@ -69,7 +69,7 @@ impl Bytes {
         self.extents.iter().filter(|extent| wanted(extent)).filter_map(device).collect()
     }
 
-    /// Files that its bytes lie in.
+    /// Files that hold its bytes.
     pub fn files(&self) -> BTreeSet<FileId> {
         let file = |extent: &Extent| match extent.medium {
             Medium::File(file) => Some(file),
@@ -78,12 +78,12 @@ impl Bytes {
         self.extents.iter().filter_map(file).collect()
     }
 
-    /// Whether some bytes belong to both.
+    /// Whether both have some bytes in common.
     pub fn meet(&self, other: &Bytes) -> bool {
         self.extents.iter().any(|extent| other.extents.iter().any(|its| extent.meets(its)))
     }
 
-    /// Whether they lie side by side: on the same disk, or in the same file.
+    /// Whether they are neighbours: on the same disk, or in the same file.
     pub fn neighbour(&self, other: &Bytes) -> bool {
         self.extents.iter().any(|extent| other.extents.iter().any(|its| extent.beside(its)))
     }

@@ -1,5 +1,5 @@
 //! A disk that a run has divided into parts, one for each contender.
-//! In: a disk that was taken, and its parts. Out: [`Divided`], which every part is checked against right before it is formatted.
+//! In: a disk that was taken, and its parts. Out: [`Divided`]; every part is checked against it right before it is formatted.
 //! The disk stays locked for as long as one of its parts is kept.
 
 use super::{Erasable, same_device};
@@ -15,11 +15,11 @@ pub(crate) struct Divided {
     parts: Vec<Part>,
 }
 
-/// What lies around a part.
+/// The surroundings of a part.
 pub(super) struct Around {
     /// Number of the disk.
     pub number: Number,
-    /// The other parts that are there.
+    /// The other parts that exist.
     pub others: Vec<BlockDevice>,
 }
 
@@ -35,7 +35,7 @@ impl Divided {
         Ok(Divided { whole, parts })
     }
 
-    /// What is around a part: the disk is the one that was taken, has no partition but the run's, and this device is the part.
+    /// Checks that the disk is the one that was taken, that it has only the run's partitions, and that this device is the part.
     pub(super) fn around(&self, part: &Part, device: &BlockDevice, loops: &[Loop]) -> Result<Around, StagingError> {
         let disk = same_device(&self.whole.device, &self.whole.identity, loops)?;
         let mut there = partitions(&disk);

@@ -1,6 +1,6 @@
-//! Which device it is, by what cannot move by itself: what a run began on is what every mkfs must find.
-//! In: a device. Out: [`Identity`], kept in the run's record; what differs; and the names by which `--erase` may mean it.
-//! A device's number and its node's name are not among it: a reboot gives them to another.
+//! The identity of a device, by what does not change by itself: every mkfs must find the device that the run began on.
+//! In: a device. Out: [`Identity`], kept in the run's record; what differs; and the names that `--erase` accepts for it.
+//! The device number and the node's name are not part of it: a reboot may give them to another device.
 
 use super::signatures::tag;
 use records::custody::{Backing, Identity, PartitionIdentity};
@@ -39,14 +39,14 @@ pub(super) fn identity(device: &BlockDevice, loops: &[Loop]) -> Identity {
     }
 }
 
-/// Whether another look, in a later boot, can be told to be at this device by more than its size.
+/// Whether more than its size identifies this device in a later boot.
 fn lasts(identity: &Identity) -> bool {
     let partition = identity.partition.as_ref().is_some_and(|partition| partition.uuid.is_some());
     let named = identity.serial.is_some() || identity.wwid.is_some() || !identity.by_id.is_empty();
     named || partition || identity.backing.is_some()
 }
 
-/// What differs between two looks, in words; empty where both were at the same device.
+/// What differs between two identities, in words; empty if both are of the same device.
 pub(super) fn differences(was: &Identity, is: &Identity) -> Vec<&'static str> {
     let same_boot = was.boot_id == is.boot_id;
     let by_id = was.by_id.is_empty() || was.by_id.iter().any(|name| is.by_id.contains(name));
@@ -60,7 +60,7 @@ pub(super) fn differences(was: &Identity, is: &Identity) -> Vec<&'static str> {
         ("its partition", was.partition == is.partition),
         ("the file behind it", same_file(was.backing.as_ref(), is.backing.as_ref(), same_boot)),
         ("its disk sequence number", !same_boot || was.sequence == is.sequence),
-        // What nothing tells apart from another of the same size is not the same for sure.
+        // Across a boot, the size alone does not identify a device.
         ("the boot (nothing else identifies the device)", same_boot || lasts(was)),
     ];
     checks.into_iter().filter(|(_, same)| !same).map(|(what, _)| what).collect()
@@ -69,7 +69,7 @@ pub(super) fn differences(was: &Identity, is: &Identity) -> Vec<&'static str> {
 fn same_file(was: Option<&Backing>, is: Option<&Backing>, same_boot: bool) -> bool {
     match (was, is) {
         (Some(was), Some(is)) if same_boot => was.file == is.file && was.offset == is.offset,
-        // The number of the filesystem's device may be another after a boot; file and name are not.
+        // The device number of the filesystem may change at a boot; the inode and the path do not.
         (Some(was), Some(is)) => {
             let inode = |backing: &Backing| backing.file.map(|file| file.inode);
             inode(was) == inode(is) && was.path == is.path && was.offset == is.offset
@@ -78,7 +78,7 @@ fn same_file(was: Option<&Backing>, is: Option<&Backing>, same_boot: bool) -> bo
     }
 }
 
-/// Names that allow erasing: each means this device alone, and stays with it.
+/// Names that allow erasing: each means this device alone, and does not change.
 pub(super) fn names(identity: &Identity, device: &BlockDevice) -> Vec<String> {
     let partition = identity.partition.as_ref();
     let serial = identity.serial.clone().filter(|_| partition.is_none()).filter(|serial| {
@@ -86,7 +86,7 @@ pub(super) fn names(identity: &Identity, device: &BlockDevice) -> Vec<String> {
         !BlockDevice::all().iter().any(same)
     });
     let uuid = partition.and_then(|partition| partition.uuid.clone()).filter(|uuid| {
-        // A copied disk has the same ones.
+        // A copied disk has the same UUIDs.
         !uuid.starts_with("00000000") && partitions_with(uuid) <= 1
     });
     let file = file_name(identity);
@@ -97,7 +97,7 @@ pub(super) fn names(identity: &Identity, device: &BlockDevice) -> Vec<String> {
     names
 }
 
-/// The name of a loop device's file, where it leads there and no other loop device is on that file.
+/// The path of a loop device's file, if it leads to that file and no other loop device uses it.
 fn file_name(identity: &Identity) -> Option<String> {
     let backing = identity.backing.as_ref().filter(|_| identity.partition.is_none())?;
     let file = backing.file?;
@@ -106,7 +106,7 @@ fn file_name(identity: &Identity) -> Option<String> {
     (leads && users == 1).then(|| backing.path.display().to_string())
 }
 
-/// Whether a word means the device that has these names.
+/// Whether a word names the device that has these names.
 pub(super) fn is_named(identity: &Identity, word: &str, names: &[String]) -> bool {
     let file = identity.backing.as_ref().and_then(|backing| backing.file);
     let by_path = || {
@@ -114,7 +114,7 @@ pub(super) fn is_named(identity: &Identity, word: &str, names: &[String]) -> boo
         word.contains('/') && leads && file_name(identity).is_some()
     };
     let uuid = word.strip_prefix("PARTUUID=").unwrap_or(word);
-    // Only a UUID is the same in capitals: files, links and serial numbers may differ in nothing else.
+    // Only UUIDs are compared without case: files, links and serial numbers may differ in case alone.
     let own_uuid = identity.partition.as_ref().and_then(|partition| partition.uuid.as_ref());
     let is_uuid = |name: &String| Some(name) == own_uuid && name.eq_ignore_ascii_case(uuid);
     names.iter().any(|name| name == word || is_uuid(name)) || by_path()

@@ -1,5 +1,5 @@
-//! The lock that a device is held by for as long as a run lasts, between its trials too.
-//! In: a device. Out: locked files below the run folder, or who holds them.
+//! The lock on a device, held for the whole run, between trials too.
+//! In: a device. Out: locked files below the run folder, or the holder.
 //! Two runs on one device refuse each other; two on different partitions of a disk do not.
 
 use crate::error::StagingError;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use system::BlockDevice;
 use system::block::Number;
 
-/// How long a lock may still be held that was just given up: a child that is being started meanwhile has it until it runs.
+/// How long a released lock may still seem held: a child process that is being started keeps it until exec.
 const PASSING: Duration = Duration::from_millis(500);
 
 pub(super) fn lock(device: &BlockDevice) -> Result<Vec<File>, StagingError> {
@@ -49,7 +49,7 @@ fn lock_one(folder: &Path, name: &str, device: &BlockDevice, shared: bool) -> Re
     Ok(file)
 }
 
-/// Who holds the lock by the kernel's list, which knows no process that is gone.
+/// The holder of the lock by the kernel's list, which has no process that has ended.
 fn holder(file: &File) -> String {
     let listed = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let Ok(facts) = file.metadata() else { return String::new() };
@@ -64,10 +64,10 @@ fn holder(file: &File) -> String {
     }
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 1234 00:19:5678 0 EOF`: the process, where the line is of this file.
+/// `1: FLOCK  ADVISORY  WRITE 1234 00:19:5678 0 EOF`: the process, if the line is about this file.
 fn lock_of(line: &str, device: Number, inode: u64) -> Option<u32> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    // The arrow stands before one that waits.
+    // A waiting request has an arrow in this place.
     if words.get(1) != Some(&"FLOCK") {
         return None;
     }

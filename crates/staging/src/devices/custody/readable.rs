@@ -1,5 +1,5 @@
-//! A device that is only read: it may hold data, be mounted, or be used by anyone.
-//! In: a device that was found, and what a run promised. Out: [`Readable`], which nothing can format, and its users in words.
+//! A device that is only read: it may hold data, be mounted, or be in use.
+//! In: a device that was found, and the identity that a run recorded. Out: [`Readable`], which nothing can format, and its users in words.
 
 use super::identity::identity;
 use super::{find, same_device, users};
@@ -35,7 +35,7 @@ impl Readable {
         &self.device
     }
 
-    /// What a resumed run must find again.
+    /// The identity that a resumed run must find again.
     pub fn promise(&self) -> Promise {
         Promise { named: self.named.clone(), identity: self.identity.clone() }
     }

@@ -1,6 +1,6 @@
-//! What lies on a device: signatures that tools know, and data that none knows.
-//! In: a device. Out: what was found, in words; and the places that are looked at, which are emptied when a device is given back.
-//! A device that holds nothing but zeros there, and no signature, is free for the taking.
+//! The content of a device: signatures known to tools, and other data.
+//! In: a device. Out: what was found, in words; and the places that are read, which are emptied when a device is given back.
+//! A device with no signature, and only zeros in those places, is free.
 
 use crate::error::StagingError;
 use std::fs::{File, OpenOptions};
@@ -23,8 +23,8 @@ const EMPTY_LIMIT: Duration = Duration::from_secs(600);
 /// Alignment that direct reads need on any disk.
 const ALIGNED: usize = 4096;
 
-/// What blkid or wipefs finds on a device, other than a filesystem with our own label, or of a type that has none and was made here
-/// just now. Nothing of it is recorded: it only reads.
+/// What blkid or wipefs finds on a device, other than a filesystem with our own label, or of a type without labels that was made here just
+/// now. The commands are not recorded: they only read.
 pub(crate) fn signature(path: &Path, own_label: &str, own_type: Option<&str>) -> Result<Option<String>, StagingError> {
     let journal = Journal::new();
     let device = path.display().to_string();
@@ -36,11 +36,11 @@ pub(crate) fn signature(path: &Path, own_label: &str, own_type: Option<&str>) ->
             .run(&journal)
             .map_err(StagingError::command(format!("looking for signatures on {device}")))
     };
-    // 2: nothing found; 8: several found, so that none is sure, but something is there.
+    // 2: nothing found; 8: several found, none of them certain.
     let probed = ask(&["blkid", "--probe", "--output", "export"], &[0, 2, 8])?;
     let wiped = ask(&["wipefs", "--no-act"], &[0])?;
     let value = |key: &str| probed.stdout.lines().find_map(|line| line.strip_prefix(key)).map(str::to_string);
-    // Of a partition blkid also tells its entry in the disk's table, which is nothing on the partition itself.
+    // For a partition, blkid also prints its entry in the disk's table; that is not on the partition itself.
     let named = value("TYPE=").is_some() || value("PTTYPE=").is_some() || probed.status == 8;
     if !named && wiped.stdout.trim().is_empty() {
         return Ok(None);
@@ -56,7 +56,7 @@ pub(crate) fn signature(path: &Path, own_label: &str, own_type: Option<&str>) ->
     Ok(Some(format!("{kind}{named}")))
 }
 
-/// One thing that blkid tells of a device.
+/// One tag that blkid prints for a device.
 pub(super) fn tag(path: &Path, name: &str) -> Option<String> {
     let words = ["blkid", "--probe", "--output", "value", "--match-tag", name].map(String::from);
     let command = Command::new(words.into_iter().chain([path.display().to_string()])).accept(&[0, 2, 8]);
@@ -64,7 +64,7 @@ pub(super) fn tag(path: &Path, name: &str) -> Option<String> {
     Some(answer.stdout.trim().to_string()).filter(|text| !text.is_empty())
 }
 
-/// Whether the filesystem on a device has this label: ours.
+/// Whether the filesystem on a device has this label of ours.
 pub(crate) fn carries_label(path: &Path, label: &str) -> Result<bool, StagingError> {
     let words = ["blkid", "--probe", "--output", "value", "--match-tag", "LABEL"].map(String::from);
     let command = Command::new(words.into_iter().chain([path.display().to_string()])).accept(&[0, 2, 8]);
@@ -74,8 +74,8 @@ pub(crate) fn carries_label(path: &Path, label: &str) -> Result<bool, StagingErr
     Ok(answer.stdout.trim() == label)
 }
 
-/// The bytes that are looked at, a MiB each: both ends, 64 places between them, and where ext2, ext3, ext4 and btrfs keep a second
-/// copy of what describes them. Of a small device it is every byte. Each begins at a whole sector of any disk.
+/// The ranges that are read, 1 MiB each: both ends, 64 places between them, and the places where ext2, ext3, ext4 and btrfs keep a second
+/// superblock. A small device is read completely. Each range begins at a whole sector of any disk.
 fn places(bytes: u64) -> Vec<(u64, u64)> {
     if bytes <= (PLACES + 2) * MIB {
         return vec![(0, bytes)];
@@ -92,7 +92,7 @@ fn places(bytes: u64) -> Vec<(u64, u64)> {
     starts.into_iter().map(|start| (start, MIB)).collect()
 }
 
-/// The byte at which the first data lies that is not zero, as far as it is looked for.
+/// Offset of the first byte that is not zero, in the ranges that are read.
 pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingError> {
     let failed = |error: std::io::Error| {
         let reason = format!("reading it to check whether it is empty failed: {error}");
@@ -108,7 +108,7 @@ pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingErr
         while at < from + length {
             let want = (from + length - at).min(MIB) as usize;
             file.read_exact_at(&mut buffer[..want], at).map_err(failed)?;
-            // Slices are compared by memcmp(3), which is fast however this program was compiled.
+            // Slices are compared by memcmp(3), which is fast in debug builds too.
             if buffer[..want] != zeros[..want]
                 && let Some(place) = buffer[..want].iter().position(|byte| *byte != 0)
             {
@@ -120,30 +120,30 @@ pub(super) fn first_data(device: &BlockDevice) -> Result<Option<u64>, StagingErr
     Ok(None)
 }
 
-/// Past the page cache, where the device allows that: what counts is what lies on it.
+/// Opens it with O_DIRECT if the device allows that: the device counts, not the page cache.
 fn open(path: &Path) -> std::io::Result<File> {
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     let opened = OpenOptions::new().read(true).custom_flags(direct).open(path);
     opened.or_else(|_| File::open(path))
 }
 
-/// The bytes of a device that are whole sectors: a loop device over a file of an odd length has some more, which cannot be written.
+/// Bytes of a device in whole sectors: a loop device over a file of odd length has some more, which cannot be written.
 pub(crate) fn whole_sectors(device: &BlockDevice) -> u64 {
     device.size_bytes - device.size_bytes % u64::from(device.logical_sector.max(1))
 }
 
-/// Whether a device has bytes at its end that are no whole sector.
+/// Whether a device ends with less than a whole sector.
 fn is_odd(device: &BlockDevice) -> bool {
     whole_sectors(device) < device.size_bytes
 }
 
-/// Without it blkdiscard looks for signatures first, and reading the last bytes of an odd device answers EIO.
+/// Without it blkdiscard probes for signatures first, and reading the last bytes of an odd device fails with EIO.
 const UNPROBED: &str = "--force";
 
-/// The command that writes zeros to the whole of a device; as far as is known of one that is not there.
+/// The command that writes zeros to a whole device; if the device is absent, with what is known of it.
 pub(crate) fn zeroing(path: &Path, found: Option<&BlockDevice>) -> Command {
     let mut words = vec!["blkdiscard".to_string(), "--zeroout".into()];
-    // It takes whole sectors only, and by itself the whole length.
+    // blkdiscard accepts whole sectors only, and takes the whole length by default.
     if let Some(device) = found.filter(|device| is_odd(device)) {
         words.extend([UNPROBED.into(), "--length".into(), whole_sectors(device).to_string()]);
     }
@@ -151,7 +151,7 @@ pub(crate) fn zeroing(path: &Path, found: Option<&BlockDevice>) -> Command {
     Command::new(words)
 }
 
-/// The command that writes zeros to every place that is looked at.
+/// The command that writes zeros to every range that is read.
 pub(crate) fn emptying(path: &Path, found: Option<&BlockDevice>) -> Command {
     let bytes = found.map_or(0, whole_sectors);
     let places = if bytes <= SMALL { vec![(0, bytes)] } else { places(bytes) };
@@ -173,8 +173,8 @@ fn zeroing_each(path: &Path, starts: impl Iterator<Item = u64>, is_odd: bool) ->
     ))
 }
 
-/// The command that writes zeros to those places of a disk that are looked at and lie in a part of it, by the part's own node; `None`
-/// where there is no such place, or emptying the part by itself covers them all. `part`: its first byte, and its size.
+/// The command that writes zeros to the disk's ranges that are within a part of it, by the part's own node; `None` if there is none, or if
+/// emptying the part covers them all. `part`: its first byte, and its size.
 pub(crate) fn emptying_within(disk: &BlockDevice, (from, bytes): (u64, u64), node: &Path) -> Option<Command> {
     if bytes <= SMALL {
         return None;
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(typed(&of(MIB + 512, 4096)), "blkdiscard --zeroout --force --length 1048576 /dev/x");
         assert_eq!(typed(&of(MIB + 512, 512)), "blkdiscard --zeroout /dev/x");
         assert_eq!(emptying(Path::new("/dev/x"), None).typed(), "blkdiscard --zeroout /dev/x");
-        // The last place begins at a whole sector, and ends with one.
+        // The last range begins and ends at a whole sector.
         let odd = of(629_146_112, 4096);
         assert_eq!((whole_sectors(&odd), typed(&odd).contains(" 628097024;")), (629_145_600, true), "{}", typed(&odd));
         let size = zeroing(Path::new("/dev/x"), Some(&odd)).typed();

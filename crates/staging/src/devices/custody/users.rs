@@ -1,6 +1,6 @@
-//! Who uses a device, or the bytes that it consists of, by whatever other device or file.
-//! In: a device. Out: a refusal that names the user; or what needs the owner's word, because its neighbours are in use.
-//! Everything is compared by number and identity, never by the text of a name.
+//! The users of a device, or of its bytes through any other device or file.
+//! In: a device. Out: a refusal that names the user; or what needs the owner's consent, because its neighbours are in use.
+//! Everything is compared by number and identity, never by name.
 
 use super::bytes::Bytes;
 use super::divided::Around as Disk;
@@ -12,16 +12,16 @@ use system::block::Number;
 use system::mounts::Mount;
 use system::{BlockDevice, FileId, Loop, Opener, Sysfs as _, Target, Wanted, mounts, openers};
 
-/// How long a process that opened the device in passing (udev does) is waited for.
+/// How long to wait for a process that opened the device in passing, as udev does.
 const PASSING: Duration = Duration::from_secs(3);
 
-/// Devices that are followed at most.
+/// Devices followed at most.
 const MOST: usize = 4096;
 
-/// Users that are named at most.
+/// Users named at most.
 const MOST_NAMED: usize = 8;
 
-/// All that one look around needs, so that every question is asked of the same moment.
+/// One snapshot of devices, loops, mounts and swap, so that all checks see the same moment.
 struct Around {
     all: BTreeMap<Number, BlockDevice>,
     loops: Vec<Loop>,
@@ -59,17 +59,17 @@ impl Around {
         found
     }
 
-    /// By the device number of the mount, or of what was mounted: btrfs and others have numbers of no device.
+    /// By the device number of the mount, or by its source: btrfs and others have numbers of no device.
     fn mounted<'n>(&'n self, numbers: &'n BTreeSet<Number>) -> impl Iterator<Item = &'n Mount> {
         self.mounts.iter().filter(|mount| {
-            // Elsewhere a name may lead to a dead server.
+            // Other sources may lead to a dead server.
             let source = || mount.source.starts_with("/dev/").then(|| Target::of(Path::new(&mount.source)));
             numbers.contains(&mount.number)
                 || matches!(source(), Some(Some(Target::Block(number))) if numbers.contains(&number))
         })
     }
 
-    /// In words, who uses one of these devices in a way that the kernel knows of.
+    /// The user of one of these devices, in words, as far as the kernel knows it.
     fn user(&self, numbers: &BTreeSet<Number>, apart: &BTreeSet<Number>) -> Option<(String, &'static str)> {
         let mounted = self.mounted(numbers).next();
         mounted
@@ -99,7 +99,7 @@ impl Around {
         })
     }
 
-    /// Other devices that consist of some of the same bytes.
+    /// Other devices that have some of the same bytes.
     fn twins(&self, bytes: &Bytes, family: &BTreeSet<Number>) -> Vec<&BlockDevice> {
         let chain = bytes.chain();
         let apart = |number: &Number| !family.contains(number) && !chain.contains(number);
@@ -107,7 +107,7 @@ impl Around {
         others.filter(|device| bytes.meet(&Bytes::of(device, &self.loops))).collect()
     }
 
-    /// Devices that lie beside this one: on the same disk, or in the same file; with all that is stacked on them.
+    /// Devices beside this one, on the same disk or in the same file, with everything stacked on them.
     fn neighbours(&self, bytes: &Bytes, family: &BTreeSet<Number>) -> BTreeSet<Number> {
         let chain = bytes.chain();
         let apart = |number: &Number| !family.contains(number) && !chain.contains(number);
@@ -125,12 +125,12 @@ fn mounted_on(mount: &Mount) -> String {
     format!("{} is mounted on {}{seen}", mount.source, mount.point.display())
 }
 
-/// Refuses a device that is read-only, or that somebody uses: mounted, swapped on, held, or opened; itself, through what is stacked on
-/// it, through what lies below it, or through another device on the same bytes.
+/// Refuses a device that is read-only or in use (mounted, swap, held or open): itself, through what is stacked on it, through what is below
+/// it, or through another device on the same bytes.
 ///
-/// Of a disk that the run has divided, other parts are the run's own, and a user of the disk is one of the part.
+/// On a disk that the run has divided, the other parts belong to the run, and a user of the disk is a user of the part.
 ///
-/// Who uses what lies beside it, in words: that needs the owner's word.
+/// Returns the users of its neighbours, in words: these need the owner's consent.
 pub(super) fn free_of_users(
     device: &BlockDevice,
     loops: &[Loop],
@@ -147,9 +147,9 @@ pub(super) fn free_of_users(
     let bytes = Bytes::of(device, loops);
     let own = around.family(device);
     let twins = around.twins(&bytes, &own);
-    // Whoever uses the same bytes by another device uses this one.
+    // A user of the same bytes through another device uses this one.
     let same: BTreeSet<Number> = own.iter().copied().chain(twins.iter().flat_map(|twin| around.family(twin))).collect();
-    // A disk that is itself mounted, swap or held leaves no partition of it free, and so it is with what a loop device is attached to.
+    // If a disk is itself mounted, swap or held, none of its partitions is free. The same holds for what a loop device is attached to.
     let below = bytes.below();
     let concerned: BTreeSet<Number> = same.union(&below).copied().collect();
     if let Some((reason, way)) = around.user(&concerned, &bytes.chain()) {
@@ -184,7 +184,7 @@ pub(super) fn free_of_users(
     Ok(user.into_iter().chain(open.iter().find(is_beside).map(in_words)).collect())
 }
 
-/// What uses a device, in words: mounts, swap and holders of its disk and of what is stacked on it, and processes that have them open.
+/// The users of a device, in words: mounts, swap and holders of its disk and of what is stacked on it, and processes that have them open.
 pub(super) fn of(device: &BlockDevice, loops: &[Loop]) -> Vec<String> {
     let around = Around::look(device, loops);
     let bytes = Bytes::of(device, loops);
@@ -193,7 +193,7 @@ pub(super) fn of(device: &BlockDevice, loops: &[Loop]) -> Vec<String> {
         own.iter().copied().chain(bytes.chain()).chain(around.neighbours(&bytes, &own)).collect();
     let open = openers::openers(&Wanted { devices: all.clone(), files: BTreeSet::new() });
     let mounted: Vec<&Mount> = around.mounted(&all).collect();
-    // A mount that a namespace has copied is one mount.
+    // A mount that another namespace has copied is one mount.
     let is_copy = |mount: &Mount| {
         let is_own = |own: &&Mount| own.seen_by == "self" && (&own.source, &own.point) == (&mount.source, &mount.point);
         mount.seen_by != "self" && mounted.iter().any(is_own)
@@ -210,7 +210,7 @@ fn in_words(opener: &Opener) -> String {
     format!("{file}{} is opened by process {pid} ({program})", path.display())
 }
 
-/// Who uses a file that the device's bytes lie in.
+/// The user of a file that holds the device's bytes.
 fn file_user(around: &Around, files: &BTreeSet<FileId>) -> Option<(String, &'static str)> {
     let among = |target: &Target| matches!(target, Target::File(file) if files.contains(file));
     if let Some((path, _)) = around.swaps.iter().find(|(_, target)| among(target)) {
@@ -223,7 +223,7 @@ fn file_user(around: &Around, files: &BTreeSet<FileId>) -> Option<(String, &'sta
     Some((format!("the file behind it, {member}, belongs to an imported ZFS pool"), "export that pool first"))
 }
 
-/// Files and devices of imported pools. zfs-fuse has them open as any process; the kernel's ZFS has them open where nobody sees it.
+/// Files and devices of imported pools. zfs-fuse has them open as any process does; the kernel's ZFS has them open invisibly.
 fn pool_members() -> Vec<String> {
     if !Path::new("/sys/module/zfs").exists() {
         return Vec::new();
@@ -233,7 +233,7 @@ fn pool_members() -> Vec<String> {
     answer.split_whitespace().filter(|word| word.starts_with('/')).map(str::to_string).collect()
 }
 
-/// Every swap with what its name leads to. Blanks in a name are written as octal digits.
+/// Every swap with its target. Blanks in a name are written in octal.
 fn swaps() -> Vec<(String, Target)> {
     let text = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
     let swap = |line: &str| {
@@ -243,7 +243,7 @@ fn swaps() -> Vec<(String, Target)> {
     text.lines().skip(1).filter_map(swap).collect()
 }
 
-/// A btrfs volume that is in use and has one of these devices: /sys/fs/btrfs/UUID/devices/NAME/dev.
+/// A btrfs volume in use that has one of these devices: /sys/fs/btrfs/UUID/devices/NAME/dev.
 fn btrfs_members(numbers: &BTreeSet<Number>) -> Option<(String, String)> {
     for volume in std::fs::read_dir("/sys/fs/btrfs").ok()?.flatten() {
         let Ok(members) = std::fs::read_dir(volume.path().join("devices")) else { continue };
@@ -258,7 +258,7 @@ fn btrfs_members(numbers: &BTreeSet<Number>) -> Option<(String, String)> {
     None
 }
 
-/// Other processes that have the device, a disk below or beside it, or a file behind it open (for writing, of a file), and keep it so.
+/// Other processes that keep the device, a disk below or beside it, or a file behind it open (a file: for writing).
 fn open_by_others(family: &BTreeSet<Number>, disks: &BTreeSet<Number>, files: &BTreeSet<FileId>) -> Vec<Opener> {
     let wanted = Wanted { devices: family.union(disks).copied().collect(), files: files.clone() };
     let end = Instant::now() + PASSING;
