@@ -1,22 +1,22 @@
-//! What is busy for a moment: tools of other filesystems look at every device now and then, a server that was told to end has a file open until it is gone,
-//! and what a process has just closed a child that it is starting at the same moment may hold until it runs.
-//! In: an attempt, and how long it is worth waiting. Out: what the last attempt came to.
+//! Retrying what is busy for a moment: tools of other filesystems probe every device now and then, a server that is shutting down keeps a
+//! file open until it exits, and a child that is just starting may hold a file that its parent has closed until it execs.
+//! In: an attempt, and a time limit. Out: the result of the last attempt.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a device is waited for that another process looks at.
+/// How long to wait for a device that another process is probing.
 pub(crate) const PASSING: Duration = Duration::from_secs(1);
 
 /// The first pause between two attempts; each later one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The longest: attempts are records of the journal, so there are no more of them than show it.
+/// The longest pause: each attempt is a journal record, so there should be few.
 const LONGEST_PAUSE: Duration = Duration::from_millis(320);
 
-/// Tries until it succeeds, or has been busy for too long.
+/// Repeats the attempt until it succeeds or the limit is over.
 pub(crate) fn when_free<Done, Why>(
     limit: Duration,
     mut attempt: impl FnMut() -> Result<Done, Why>,
@@ -32,7 +32,7 @@ pub(crate) fn when_free<Done, Why>(
     }
 }
 
-/// Waits until no other process has one of these devices for itself, for [`PASSING`] at most each. Whether one had, and all are free now.
+/// Waits until no other process has one of these devices open exclusively, for [`PASSING`] at most each. True if one was held and all are free now.
 pub(crate) fn await_free<'p>(devices: impl IntoIterator<Item = &'p Path>) -> bool {
     let mut had = false;
     for device in devices {
@@ -47,7 +47,7 @@ pub(crate) fn await_free<'p>(devices: impl IntoIterator<Item = &'p Path>) -> boo
     had
 }
 
-/// Whether a process, a mount or another device has this one for itself.
+/// Whether a process, a mount or another device holds this one exclusively.
 fn is_held(device: &Path) -> bool {
     let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     matches!(rustix::fs::open(device, alone, Mode::empty()), Err(Errno::BUSY))

@@ -1,6 +1,6 @@
 //! What can go wrong with devices and filesystems.
-//! In: what was being done, to what, and what the system answered. Out: one error, which says what the person can do.
-//! An error of one contender is told apart from one of the whole run, so that the others can go on.
+//! In: the operation, its object, and the system's answer. Out: one error, with what the user can do about it.
+//! Errors of one contender are distinct from errors of the whole run, so that the other contenders can go on.
 
 use records::Cause;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ pub enum StagingError {
         /// What is wrong with it.
         problem: String,
     },
-    /// One contender cannot be staged as it was asked for; others can.
+    /// One contender cannot be staged as requested; others can.
     #[error("{contender}: {problem}{}", way(.way_out))]
     Contender {
         /// Its label.
         contender: String,
         /// What was being done and what the system answered.
         problem: String,
-        /// What the person can do; empty where nothing is known.
+        /// What the user can do; empty if nothing is known.
         way_out: String,
         /// Whether it may work the next time.
         cause: Cause,
     },
-    /// A device that was there and is not any more.
+    /// A device that has vanished.
     #[error("the device {device} vanished during {during}: {how}{}", way(if *.for_good { "connect it again" } else { "" }))]
     Gone {
         /// The device.
         device: PathBuf,
         /// What was being done.
         during: String,
-        /// What became of it.
+        /// How it vanished.
         how: String,
-        /// It was a real device, so that nothing more can be measured; an image is made anew for each trial.
+        /// It was a real device, so nothing more can be measured; an image is made anew for each trial.
         for_good: bool,
     },
     /// A device that must not be touched.
@@ -48,21 +48,21 @@ pub enum StagingError {
         device: PathBuf,
         /// Why.
         reason: String,
-        /// What the person can do.
+        /// What the user can do.
         way_out: String,
     },
-    /// A word that allows erasing a device, and means none of those that are taken.
+    /// An `--erase` word that matches none of the run's devices.
     #[error("--erase {word} names no device of this run{}", way(.way_out))]
     Word {
         /// The word.
         word: String,
-        /// What the person can do.
+        /// What the user can do.
         way_out: String,
     },
     /// Root is needed.
     #[error("{0} needs root (run with sudo, or measure a directory with --dir)")]
     NeedsRoot(String),
-    /// Another run has it.
+    /// Another run uses it.
     #[error("{what} is in use by another run{holder} (wait for it, or stop it)")]
     Busy {
         /// The device or folder.
@@ -75,7 +75,7 @@ pub enum StagingError {
     Command {
         /// What was being done.
         doing: String,
-        /// What was run and answered.
+        /// The command and its answer.
         error: Box<CommandError>,
     },
     /// A file or folder could not be used.
@@ -87,25 +87,25 @@ pub enum StagingError {
         path: PathBuf,
         /// What the system answered.
         error: String,
-        /// What the person can do.
+        /// What the user can do.
         way_out: String,
         /// Whether it may work the next time.
         cause: Cause,
     },
-    /// A kept image is no longer what was made; it is to be made anew.
+    /// A cached image that has changed since it was made; it must be made again.
     #[error("the aged image of {image} is damaged: {problem}")]
     Damaged {
-        /// What it is of.
+        /// What the image is of.
         image: String,
-        /// What shows it.
+        /// What shows the damage.
         problem: String,
     },
-    /// What else cannot be, in a sentence.
+    /// Any other error, in a sentence.
     #[error("{problem}{}", way(.way_out))]
     Other {
-        /// What cannot be, and why.
+        /// What is impossible, and why.
         problem: String,
-        /// What the person can do; empty where nothing is known.
+        /// What the user can do; empty if nothing is known.
         way_out: String,
         /// Whether it may work the next time.
         cause: Cause,
@@ -116,7 +116,7 @@ pub enum StagingError {
 }
 
 impl StagingError {
-    /// In words, to be put beside others of what could not be taken down: without the way out, which stands behind them all.
+    /// The text for a list of teardown problems: without the way out, which follows the whole list.
     pub(crate) fn among_others(self) -> String {
         match self {
             StagingError::LeftBehind(what) => what,
@@ -124,7 +124,7 @@ impl StagingError {
         }
     }
 
-    /// Whether a device is refused only as long as `--erase` does not name it.
+    /// Whether the device is refused only because `--erase` does not name it.
     pub fn waits_for_erase(&self) -> bool {
         matches!(self, StagingError::Refused { way_out, .. } if way_out.contains("--erase"))
     }
@@ -164,7 +164,7 @@ impl StagingError {
         )
     }
 
-    /// An error of a contender that lasts: it was asked for what cannot be.
+    /// A lasting error of a contender: the request is impossible.
     pub(crate) fn contender(label: &str, problem: impl Into<String>, way_out: impl Into<String>) -> StagingError {
         StagingError::failed(label, problem, way_out, Cause::Lasting)
     }
@@ -179,7 +179,7 @@ impl StagingError {
         StagingError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into(), cause }
     }
 
-    /// The same error of a contender, known to pass, with what shows it.
+    /// The same contender error, marked as passing, with the text that shows it.
     pub(crate) fn passing(self, more: &str) -> StagingError {
         match self {
             StagingError::Contender { contender, problem, way_out, .. } => {
@@ -198,7 +198,7 @@ impl StagingError {
         StagingError::File { doing, path: path.into(), error: error.to_string(), way_out: String::new(), cause }
     }
 
-    /// The same error of a file, with what the person can do.
+    /// The same file error, with what the user can do.
     pub(crate) fn with_way(self, way: &str) -> StagingError {
         match self {
             StagingError::File { doing, path, error, cause, .. } => {
@@ -213,12 +213,12 @@ impl StagingError {
         move |error| StagingError::Command { doing, error: Box::new(error) }
     }
 
-    /// What cannot be, and lasts.
+    /// Any other error that lasts.
     pub(crate) fn other(problem: impl Into<String>, way_out: impl Into<String>) -> StagingError {
         StagingError::Other { problem: problem.into(), way_out: way_out.into(), cause: Cause::Lasting }
     }
 
-    /// A program that is not there: who needs it, and how to install it.
+    /// A missing program: what needs it, and how to install it.
     pub(crate) fn missing_tool(what: &str, program: &str, way_out: String) -> StagingError {
         StagingError::other(format!("{what} needs the program {program}, which is not installed"), way_out)
     }
@@ -229,7 +229,7 @@ impl StagingError {
         StagingError::Other { problem, way_out: String::new(), cause: Cause::Unclear }
     }
 
-    /// A filesystem of which no file is known, with the nearest name that is, or all of them.
+    /// A filesystem without a description, with the nearest known name, or all of them.
     pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> StagingError {
         let known: Vec<&str> = known.collect();
         let hint = match nearest(name, &known) {
@@ -241,7 +241,7 @@ impl StagingError {
     }
 }
 
-/// What the system answered, by which a failure is known to pass or to last.
+/// An answer of the system, which shows whether a failure passes or lasts.
 pub(crate) trait Answer: std::fmt::Display {
     /// Whether it may work the next time.
     fn cause(&self) -> Cause;
@@ -277,10 +277,10 @@ impl Answer for &str {
     }
 }
 
-/// Longest text of a file that is shown, in characters.
+/// Longest text from a file that is shown, in characters.
 const SHOWN_LIMIT: usize = 600;
 
-/// What is shown of a text that may repeat what is in a file.
+/// A text shortened for display, since it may repeat a file's content.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN_LIMIT) {
         Some((at, _)) => format!("{} ...", &text[..at]),
@@ -288,12 +288,12 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Longest word for which a nearest one is looked for, in bytes.
+/// Longest word for which a near name is searched, in bytes.
 const WORD_LIMIT: usize = 100;
 
-/// The known name that is nearest to a misspelt one; None where none is near.
+/// The known name nearest to a misspelt one; None if none is near.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Longer words are no slips, and the search grows with the length.
+    // Longer words are not typing slips, and the cost of the search grows with the length.
     if name.len() > WORD_LIMIT {
         return None;
     }

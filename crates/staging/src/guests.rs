@@ -1,6 +1,6 @@
-//! Guests: contenders on another kernel than this machine's, in a virtual machine of QEMU.
-//! In: a target and a contender that names a kernel. Out: a [`crate::Remote`] stage over [`Serial`]; in the guest, [`boot`] leads to
-//! who answers. The same staging code runs on both sides: a guest is another place for it, not another way to stage.
+//! Guests: contenders on a kernel other than the host's, in a QEMU virtual machine.
+//! In: a target and a contender that names a kernel. Out: a [`crate::Remote`] stage over [`Serial`]; in the guest, [`boot`] starts the
+//! process that answers. Both sides run the same staging code: a guest is another place for it, not another way to stage.
 
 mod archive;
 mod boot;

@@ -1,6 +1,6 @@
 //! Devices and filesystems: custody, images, mkfs, mount, read-back, schedulers, caches, ageing, guests.
 //! In: a [`Contender`] and a place to put it ([`Where`]). Out: a [`Stage`] to work on, and what was [`Found`] there.
-//! It knows nothing of statistics or reports. Only what it made itself is ever removed.
+//! This crate knows nothing of statistics or reports. It only ever removes what it made itself.
 
 mod ageing;
 mod busy;

@@ -1,5 +1,5 @@
-//! A contender's image on a disk that this machine does not have: served from memory, at the pace of a described disk.
-//! In: the disk's name or description file. Out: a folder for the image, how late the disk was, and what belongs with every figure.
+//! A contender's image on a disk that this machine does not have: served from memory, at the speed of a described disk.
+//! In: the disk's name or description file. Out: a folder for the image, how late the disk answered, and remarks for every figure.
 
 use crate::error::StagingError;
 use crate::served::{ServedFolder, Serving};
@@ -15,7 +15,7 @@ mod ceiling;
 
 pub use ceiling::Ceiling;
 
-/// Room for more than the image in the served folder.
+/// Room beyond the image in the served folder.
 const SPARE: u64 = 64 << 20;
 
 /// A modelled disk that is being served.
@@ -24,14 +24,14 @@ pub(crate) struct Modelled {
     folder: ServedFolder,
     model: Model,
     ceiling: Ceiling,
-    /// What it had answered, and how late, when a pass began.
+    /// Its lateness counters at the beginning of the pass.
     before: Lateness,
 }
 
-/// A request whose time is compared with its way.
+/// Size of the request whose service time is compared with its round trip.
 const SMALL: u64 = 4096;
 
-/// What a disk takes for one small request while it has nothing else to do.
+/// Service time of one small request on an idle disk.
 fn takes_alone(model: &Model, kind: Kind) -> Option<Duration> {
     let mut device = Device::new(model, 1);
     device.submit(Duration::ZERO, Request { kind, offset: 0, length: SMALL });
@@ -43,7 +43,7 @@ fn takes_alone(model: &Model, kind: Kind) -> Option<Duration> {
     None
 }
 
-/// A sentence where small requests of a disk, one at a time, take less than their way there and back.
+/// A remark if the service time of a single small request is shorter than its round trip through the server.
 fn too_fast(model: &Model, path: &PathCost) -> Option<String> {
     let late = [("read", Kind::Read), ("write", Kind::Write)].into_iter().filter_map(|(word, kind)| {
         let (takes, way) = (takes_alone(model, kind)?, path.of(kind, SMALL));
@@ -63,18 +63,18 @@ fn described(disk: &str) -> Result<Model, StagingError> {
         .map_err(|problem| StagingError::contender(disk, problem, "docs/disks.md describes the format"))
 }
 
-/// Whether the modelled disk that a contender asks for, if any, is described.
+/// Whether the modelled disk that a contender requests, if any, has a description.
 ///
 /// # Errors
-/// There is none of this name, or the description cannot be read or understood.
+/// No disk has this name, or its description cannot be read or parsed.
 pub fn check_disk(contender: &Contender) -> Result<(), StagingError> {
     axes::value(contender, "disk").map_or(Ok(()), |disk| described(&disk).map(drop))
 }
 
-/// Whether a contender can be put on the modelled disk that it asks for, if any.
+/// Whether a contender can use the modelled disk that it requests, if any.
 ///
 /// # Errors
-/// It is to run on a real device, in a virtual machine, or aged; nobody describes the disk; there is too little memory.
+/// The target is not an image, the contender is aged or filled, the disk has no description, or there is too little memory.
 pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingError> {
     let Some(disk) = axes::value(contender, "disk") else { return Ok(()) };
     let refused = |problem: &str, way: &str| Err(StagingError::contender(&contender.label, problem, way));
@@ -104,10 +104,10 @@ pub(crate) fn check(contender: &Contender, place: &Where) -> Result<(), StagingE
 }
 
 impl Modelled {
-    /// Has a disk be served that holds so many bytes.
+    /// Starts serving a disk that holds `bytes`.
     ///
     /// # Errors
-    /// Nobody describes it, or it cannot be served.
+    /// The disk has no description, or cannot be served.
     pub fn open(disk: &str, bytes: u64, journal: &Journal) -> Result<Modelled, StagingError> {
         let model = described(disk)?;
         let ceiling = Ceiling::here(journal)?;
@@ -115,7 +115,7 @@ impl Modelled {
         Ok(Modelled { folder, model, ceiling, before: Lateness::default() })
     }
 
-    /// A pass begins.
+    /// Marks the beginning of a pass.
     ///
     /// # Errors
     /// The process that serves the disk is gone.
@@ -124,7 +124,7 @@ impl Modelled {
         Ok(())
     }
 
-    /// How late it was since then, with what the kernel counted meanwhile; None where it had next to nothing to do.
+    /// How late the disk was since then, with the kernel's counters of that time; None if it had next to nothing to do.
     ///
     /// # Errors
     /// The process that serves the disk is gone.
@@ -152,7 +152,7 @@ impl Modelled {
         self.folder.path()
     }
 
-    /// What belongs with every figure: how it is served, and whether this machine is too slow for it.
+    /// Remarks for every figure: how the disk is served, and whether this machine is too slow for it.
     pub fn remarks(&self) -> Vec<String> {
         let (name, ceiling) = (self.model.name(), self.ceiling.in_words());
         let served =
@@ -160,7 +160,7 @@ impl Modelled {
         std::iter::once(served).chain(too_fast(&self.model, &self.ceiling.path)).collect()
     }
 
-    /// The disk, as it is shown beneath the image.
+    /// The disk, as shown below the image.
     pub fn device(&self) -> BlockDevice {
         BlockDevice {
             path: PathBuf::from(self.model.name()),
@@ -175,7 +175,7 @@ impl Modelled {
         }
     }
 
-    /// Ends it; the image must be gone.
+    /// Stops serving; the image must already be removed.
     ///
     /// # Errors
     /// Something on it is still in use.

@@ -1,5 +1,5 @@
-//! A stage elsewhere: in a guest, in another process, wherever a stream of messages leads.
-//! In: a [`Transport`], and the contender that its other end is to set up. Out: [`Remote`], which answers as a stage here does.
+//! A stage elsewhere: in a guest or in another process, over a stream of messages.
+//! In: a [`Transport`], and the contender that its other end is to set up. Out: [`Remote`], which answers like a local stage.
 //! The other end is [`serve`], with the code of [`crate::Stage`]: elsewhere is another place for it, not another way to stage.
 
 mod engine;
@@ -26,29 +26,28 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 use system::{Evidence, Journal, Snapshot};
 
-/// A way to a process that serves a stage, and what this side of it has to do with that stage. Dropped, it ends that process.
+/// A connection to a process that serves a stage, and this side's part of that stage. Dropping it ends the process.
 pub trait Transport {
     /// The stream to the process.
     fn link(&self) -> &Link;
 
-    /// Ends the process, in order where it still listens, and takes down what this side lent it. What could not be taken
-    /// down, in words.
+    /// Ends the process, in order if it still responds, and tears down what this side provided. Returns what could not be torn down, in words.
     fn end(&mut self) -> Down;
 
-    /// Name of the machine that it runs on, where that is another than this one.
+    /// Name of the machine that it runs on, if it is not this one.
     fn machine(&self) -> Option<String> {
         None
     }
 
-    /// What lies beneath on this side and explains a failure.
+    /// The error of a lower layer on this side that explains a failure.
     fn beneath(&self, _during: &str) -> Option<StagingError> {
         None
     }
 
-    /// Empties what this side has cached of the stage.
+    /// Empties this side's caches of the stage.
     fn forget(&self) {}
 
-    /// A pass begins: what this side counts of a modelled disk begins with it.
+    /// A pass begins: counters of a modelled disk on this side start here.
     ///
     /// # Errors
     /// The process that serves the disk is gone.
@@ -56,7 +55,7 @@ pub trait Transport {
         Ok(())
     }
 
-    /// How late a modelled disk of this side was since then; None on other disks.
+    /// How late a modelled disk on this side was since then; None on other disks.
     ///
     /// # Errors
     /// As [`Transport::look`].
@@ -64,7 +63,7 @@ pub trait Transport {
         Ok(None)
     }
 
-    /// One evidence of two: what the other side saw, and what this side's counters show between `before` and `now`.
+    /// Combines the other side's evidence with what this side's counters show between `before` and `now`.
     fn both(&self, there: Evidence, _before: &Snapshot, _now: &Snapshot) -> Evidence {
         there
     }
@@ -80,8 +79,7 @@ pub struct Remote<T: Transport> {
 }
 
 impl<T: Transport> Remote<T> {
-    /// Has a contender be made and mounted at the other end. Nothing that is asked there may take longer than `limit`; commands
-    /// that are run there go into `journal`.
+    /// Makes and mounts a contender at the other end. No request there may take longer than `limit`; commands that run there go into `journal`.
     ///
     /// # Errors
     /// It cannot be made there, or the other end was lost; it has ended then.
@@ -92,13 +90,13 @@ impl<T: Transport> Remote<T> {
         Ok(Remote { transport, label, setup, limit, journal: journal.clone() })
     }
 
-    /// The same at another end, which has come in the place of one that was lost.
+    /// The same at another end, which replaces a lost one.
     pub(crate) fn stage_there(&mut self, asked: Asked) -> Result<(), StagingError> {
         self.setup = self.conversation().ask(&Ask::Stage(asked))?;
         Ok(())
     }
 
-    /// Starts a process of this program beside the stage, where that is.
+    /// Starts a process of this program on the machine of the stage.
     ///
     /// # Errors
     /// It cannot be started.
@@ -110,23 +108,23 @@ impl<T: Transport> Remote<T> {
         self.conversation().ask(&Ask::Start(which)).map(|()| line)
     }
 
-    /// Whether the other end says nothing any more.
+    /// Whether the connection to the other end is closed.
     pub fn is_lost(&self) -> bool {
         self.transport.link().is_closed()
     }
 
-    /// How long anything that is asked may take from now on; an end that takes longer is ended.
+    /// Sets how long each later request may take; an end that takes longer is ended.
     pub fn set_limit(&mut self, limit: Duration) {
         self.limit = limit;
     }
 
-    /// The way to the stage.
+    /// A conversation about this contender.
     fn conversation(&self) -> Conversation<'_, T> {
         Conversation { transport: &self.transport, label: &self.label, limit: self.limit, journal: &self.journal }
     }
 }
 
-/// Asks in the name of one contender.
+/// Sends requests for one contender.
 struct Conversation<'a, T> {
     transport: &'a T,
     label: &'a str,
@@ -213,7 +211,7 @@ impl<T: Transport> Staged for Remote<T> {
     fn beneath(&mut self, during: &str) -> Option<StagingError> {
         let there = || {
             let ask = Ask::Beneath { during: during.into() };
-            // One that is gone does not answer, and its own end explains more.
+            // A lost end does not answer; the error about its loss explains more.
             let fault: Option<Fault> = self.conversation().ask(&ask).ok()?;
             Some(fault?.of(&self.label, self.transport.link().remark()))
         };

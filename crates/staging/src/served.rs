@@ -1,6 +1,6 @@
-//! A folder whose files are disks that Bakeoff serves itself, as a place for images: what is done to one of them can be recorded, and what a power cut
-//! leaves of it be offered in its place.
-//! In: how much it may hold, and which disk it is to be like. Out: [`ServedFolder`], a scratch folder like any other as long as it stands.
+//! A folder whose files are disks that Bakeoff serves itself, as a place for images: requests to a disk can be recorded, and the state that
+//! a power cut leaves can be served in its place.
+//! In: the capacity, and the disk to imitate. Out: [`ServedFolder`], a scratch folder like any other while it exists.
 
 use crate::error::StagingError;
 use crate::ownership::cleanup_journal::{Made, Mark};
@@ -12,26 +12,26 @@ use std::path::{Path, PathBuf};
 use system::process::Process;
 use system::{Command, Journal};
 
-/// Whatever became of the file, this is the program that runs now; and its verb that calls [`disk::serve`].
+/// The running program, even if its file was replaced or removed; and its verb that calls [`disk::serve`].
 const PROGRAM: &str = "/proc/self/exe";
 const VERB: &str = "serve-disk";
-/// Where the folder is mounted, in the folder of the mark.
+/// Mount point, in the folder of the mark.
 const POINT: &str = "disk";
 
 /// How the disks of a served folder answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Serving<'a> {
-    /// As fast as can be.
+    /// As fast as possible.
     #[default]
     Plain,
-    /// As fast as can be, and within the server by the same way as on a modelled disk: for measuring that way.
+    /// As fast as possible, on the same path through the server as a modelled disk: for measuring that path.
     OnModelsWay,
-    /// As the disk of this name or description file would, each request so much earlier as its way there and back costs.
+    /// Like the disk of this name or description file; each request is answered earlier by the cost of its round trip.
     Modelled(&'a str, PathCost),
 }
 
 impl Serving<'_> {
-    /// Words of the command that serves.
+    /// Arguments of the serving command.
     fn words(self) -> Result<Vec<String>, StagingError> {
         Ok(match self {
             Serving::Plain => Vec::new(),
@@ -44,7 +44,7 @@ impl Serving<'_> {
     }
 }
 
-/// A served folder. It ends with this, and everything in it.
+/// A served folder. Its server and its content end with it.
 #[derive(Debug)]
 pub struct ServedFolder {
     disk: Option<Disk>,
@@ -54,10 +54,10 @@ pub struct ServedFolder {
 }
 
 impl ServedFolder {
-    /// Has a process serve a folder that holds so many bytes, in memory.
+    /// Starts a process that serves a folder of `room` bytes from memory.
     ///
     /// # Errors
-    /// Without root, or where this kernel has no FUSE; what the process that serves says.
+    /// No root, no FUSE in this kernel, or an error of the serving process.
     pub fn open(room: u64, serving: Serving<'_>, journal: &Journal) -> Result<ServedFolder, StagingError> {
         if !system::process::is_root() {
             return Err(StagingError::NeedsRoot("serving a disk".into()));
@@ -74,7 +74,7 @@ impl ServedFolder {
         if let Some(origin) = system::own_mounts::origin() {
             command.arg("--goes-on-in").arg(origin);
         }
-        // The mark by which `clean` knows a process that outlived its run, and a group that Ctrl-C does not reach.
+        // `clean` finds a process that outlived its run by this variable. A process group of its own protects it from Ctrl-C.
         command.env(system::process::OWNER_VARIABLE, Process::current().to_string()).process_group(0);
         let disk = Disk::start(&mut command).map_err(|error| not_served(&error))?;
         let process = Process::of(disk.process());
@@ -85,7 +85,7 @@ impl ServedFolder {
         Ok(served)
     }
 
-    /// The folder, in which images can be made.
+    /// The folder for images.
     pub fn path(&self) -> &Path {
         &self.point
     }
@@ -95,7 +95,7 @@ impl ServedFolder {
         self.disk.as_mut()
     }
 
-    /// How late its modelled disk was with everything that it has answered.
+    /// How late its modelled disk was over all requests so far.
     ///
     /// # Errors
     /// The process that serves is gone.
@@ -110,7 +110,7 @@ impl ServedFolder {
     /// Something in it is still in use.
     pub fn close(mut self) -> Result<(), StagingError> {
         let left = |why: String| StagingError::LeftBehind(format!("the served disk: {why}"));
-        // The server has left this namespace of mounts, so that its folder is unmounted here.
+        // The server has left this mount namespace, so its folder must be unmounted here.
         let unmounted = match system::own_mounts::origin() {
             Some(_) => Command::new(["umount", &self.point.display().to_string()]).run(&self.journal).map(drop),
             None => Ok(()),
@@ -121,13 +121,13 @@ impl ServedFolder {
         ended.map_err(|error| left(error.to_string()))
     }
 
-    /// Removes what is left, whatever became of the process.
+    /// Removes what is left, whether or not the process still runs.
     fn leave(&mut self) {
-        // Without questions it ends by itself.
+        // The server ends once its input is closed.
         drop(self.disk.take());
         let ours = |mount: &system::mounts::Mount| mount.point == self.point;
         if system::mounts::here().iter().any(ours) {
-            // One that is dead can only be taken out of sight; what cannot be removed now, the next start tries again.
+            // A dead mount can only be detached lazily. What cannot be removed now is retried by the next start.
             let _ = Command::new(["umount", "--lazy", &self.point.display().to_string()]).run(&self.journal);
         }
         self.mark.removed(|made| matches!(made, Made::Daemon { .. }));
@@ -143,12 +143,12 @@ impl Drop for ServedFolder {
     }
 }
 
-/// A disk that was served and is no more, or whose server answers nonsense.
+/// A served disk that was lost, or whose server sends invalid replies.
 fn failed(error: &DiskError) -> StagingError {
     StagingError::failed("the served disk", error.to_string(), "", Cause::Unclear)
 }
 
-/// A disk that cannot be served from the start. One that served before had root and FUSE.
+/// A disk whose server does not start. Only then can root or FUSE be missing.
 fn not_served(error: &DiskError) -> StagingError {
     let way = "serving a disk needs root, FUSE in the kernel (`modprobe fuse`) and /dev/fuse";
     let way = if matches!(error, DiskError::Lost(_)) { way } else { "" };

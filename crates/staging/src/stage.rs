@@ -1,6 +1,6 @@
 //! A stage: one contender, made and mounted, ready for work.
 //! In: built by [`crate::Target::stage`]. Out: where to work, what makes data safe, and what was found.
-//! Whatever way it ends, it takes down what it set up.
+//! However it ends, it tears down what it set up.
 
 pub(crate) mod around;
 mod beneath;
@@ -47,23 +47,23 @@ use system::{Activity, BlockDevice, Call, Command, Snapshot, Watch, mounts, occu
 /// How long a sync, an unmount or a mount may take.
 pub(crate) const SYNC_LIMIT: Duration = Duration::from_secs(3600);
 
-/// How long a mount that is busy is waited for before it is taken out of sight, or the state of a disk given up.
+/// How long to wait for a busy mount before it is detached lazily, or the state of a disk is given up.
 pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(5);
 
-/// So many of those who have a filesystem in use are named.
+/// At most this many processes that use a filesystem are named.
 const OCCUPANTS: usize = 3;
 
 /// How long the device must have been idle to count as settled.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// The same where it was just made or mounted: mkfs and unmounting write everything back before they end, and what mounting begins
-/// shows at once.
+/// The same right after formatting or mounting: mkfs and unmounting write everything back before they end, and activity after mounting
+/// starts at once.
 const IDLE_ANEW: Duration = Duration::from_millis(20);
 
-/// How long ago that is at most.
+/// How recent that must be.
 const ANEW: Duration = Duration::from_secs(1);
 
-/// How often a device is looked at.
+/// Interval between two looks at a device.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What a stage begins with.
@@ -73,19 +73,19 @@ pub(crate) struct Beginning<'a> {
     pub label: &'a str,
     /// Bytes at the image's beginning that hold data.
     pub filled: u64,
-    /// The disk that this machine does not have, on which the image is to lie.
+    /// The modelled disk for the image.
     pub disk: Option<String>,
-    /// Folder for the image, where it is not the target's own.
+    /// Folder for the image, if it is not the target's own.
     pub folder: Option<&'a Path>,
     /// Image that was restored from an aged one.
     pub restored: Option<Image>,
-    /// How many devices the volume lies on; 0 and 1 are one.
+    /// Number of the volume's devices; 0 and 1 both mean one.
     pub devices: u32,
-    /// Volume label, where it is not that of the run.
+    /// Volume label, if it is not that of the run.
     pub volume: Option<String>,
 }
 
-/// One contender, ready for work. It keeps its target to itself until it is closed.
+/// One contender, ready for work. It borrows its target until it is closed.
 #[derive(Debug)]
 pub struct Stage<'g> {
     pub(crate) target: &'g mut Target,
@@ -105,33 +105,33 @@ pub(crate) struct State {
     pub image: Option<Image>,
     /// The volume's other devices.
     pub members: Members,
-    /// What serves a modelled disk, with the image in it.
+    /// The server of a modelled disk, with the image in it.
     pub modelled: Option<Modelled>,
     pub daemon: Option<Daemon>,
-    /// Stands before the filesystem's commands where its tools lie in a folder of their own.
+    /// Prefix of the filesystem's commands, if its tools are in a folder of their own.
     pub tools: Vec<String>,
     pub mounted: bool,
-    /// Somebody holds its device after unmounting, and was waited for.
+    /// Something held its device after unmounting, and the wait for it is over.
     pub is_held: bool,
     pub settings: Vec<(PathBuf, String)>,
     /// Counters when it was ready for work.
     pub began: Option<Snapshot>,
-    /// When it was made or mounted, the last time, after the device had been idle or nothing was left to be done on it.
+    /// When it was last made or mounted, with the device idle or nothing left to do on it.
     pub anew: Option<Instant>,
-    /// When it was mounted, or all was written back, the last time, and what its devices had done until then.
+    /// When it was last mounted or completely written back, and the activity of its devices until then.
     pub rested: Option<(Instant, Vec<Option<Activity>>)>,
-    /// The kernel was told that the device has no cache, and sends no flushes.
+    /// The kernel treats the device as one without a cache, and sends no flushes.
     pub flushes_off: bool,
     pub list: Vec<String>,
     pub durable: Durable,
     pub found: Found,
-    /// A folder in a user's directory that is removed with its content.
+    /// A folder in a user's directory; it is removed with its content.
     pub work: Option<PathBuf>,
-    /// That folder, open since it was made, so that no other gets its inode.
+    /// That folder, open since it was made, so that its inode cannot be reused.
     pub work_folder: Option<OwnedFd>,
-    /// Devices of the contender's own, beside the one under test.
+    /// Further devices of the contender, besides the one under test.
     pub own: Vec<Companion>,
-    /// What axes did around it.
+    /// Effects of axes around it.
     pub around: Around,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct State {
 pub struct Settled {
     /// Seconds waited.
     pub seconds: f64,
-    /// Whether it was idle in the end, rather than the patience over.
+    /// Whether the device was idle in the end; otherwise the wait timed out.
     pub idle: bool,
 }
 
@@ -150,12 +150,12 @@ impl Stage<'_> {
         &self.state.root
     }
 
-    /// Device under test; absent where the directory is on none.
+    /// Device under test; absent if the directory is on none.
     pub fn device(&self) -> Option<&BlockDevice> {
         self.state.device.as_ref()
     }
 
-    /// What the counters of a phase must watch.
+    /// What the counters of a phase watch.
     pub fn watch(&self) -> &Watch {
         &self.state.watch
     }
@@ -165,7 +165,7 @@ impl Stage<'_> {
         &self.state.found
     }
 
-    /// Words to be put before a command, so that it sees the mount; mostly none. Before the engine's: [`Stage::engine_prefix`].
+    /// Prefix of commands that must see the mount; mostly empty. For the engine: [`Stage::engine_prefix`].
     pub fn enter(&self) -> &[String] {
         self.state.daemon.as_ref().map_or(&self.state.tools, |daemon| &daemon.prefix)
     }
@@ -175,7 +175,7 @@ impl Stage<'_> {
         &self.state.durable
     }
 
-    /// How long commands may take here.
+    /// Time limits of commands on this stage.
     pub(crate) fn limits(&self) -> Limits {
         Limits::of(self.target.bytes())
     }
@@ -205,7 +205,7 @@ impl Stage<'_> {
         self.run(&call.words(), limit, "syncing")
     }
 
-    /// Unmounts and mounts again; nothing may be open below the root. How long the mounting took.
+    /// Unmounts and mounts again; nothing may be open below the root. Returns the time that mounting took.
     pub fn remount(&mut self) -> Result<Duration, StagingError> {
         self.take_off()?;
         self.put_back()
@@ -220,8 +220,8 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// The same, once those have let go of it who are about to: a server that was told to end removes its lock file before it is gone. How long it took; the error
-    /// tells who has it in use.
+    /// The same, with retries while a process is about to let go: a server that is shutting down removes its lock file before it exits.
+    /// Returns the time taken; the error names the processes that use the filesystem.
     pub(crate) fn take_off_when_free(&mut self, limit: Duration) -> Result<Duration, StagingError> {
         let unmounted = when_free(limit, || {
             let began = Instant::now();
@@ -230,7 +230,7 @@ impl Stage<'_> {
         unmounted.map_err(|error| self.told_who_uses_it(error))
     }
 
-    /// An error of unmounting, with those who have the filesystem in use.
+    /// An unmount error, with the processes that use the filesystem.
     fn told_who_uses_it(&self, error: StagingError) -> StagingError {
         let those = self.state.mount().map(|mount| occupants::of(mount.number)).unwrap_or_default();
         let named: Vec<String> = those.iter().take(OCCUPANTS).map(ToString::to_string).collect();
@@ -242,7 +242,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Mounts what was taken off. How long it took.
+    /// Mounts what was unmounted. Returns the time taken.
     pub(crate) fn put_back(&mut self) -> Result<Duration, StagingError> {
         let Some(filesystem) = self.state.filesystem.clone() else {
             return Ok(Duration::ZERO);
@@ -261,24 +261,24 @@ impl Stage<'_> {
         usage(&self.state.seen(&self.state.root))
     }
 
-    /// All is written back, and what its devices do from now on is nothing that was left to be done.
+    /// Records that all is written back: later activity of its devices is not left over from earlier work.
     pub(crate) fn rests(&mut self) {
         self.state.rested = Some((Instant::now(), self.activity()));
     }
 
-    /// It was made or mounted, and rests.
+    /// Records that it was just made or mounted, and is at rest.
     pub(crate) fn is_anew(&mut self) {
         self.state.anew = Some(Instant::now());
         self.rests();
     }
 
-    /// What each device has done and has in hand.
+    /// What each device has done and has in flight.
     fn activity(&self) -> Vec<Option<Activity>> {
         self.state.watch.devices().map(|name| Activity::of(name)).collect()
     }
 
-    /// Waits until the device has been idle for a moment, or the patience is over. Where it has done nothing since all was written back, as while others
-    /// had their turn, that was the moment.
+    /// Waits until the device has been idle for a moment, or the patience is over. If it has done nothing since all was written back, as
+    /// during the turns of other contenders, idle time counts from there.
     pub fn settle(&self, patience: Duration) -> Settled {
         let began = Instant::now();
         let look = || self.activity();
@@ -304,11 +304,11 @@ impl Stage<'_> {
         }
     }
 
-    /// Unmounts, checks the filesystem, and takes everything down.
+    /// Unmounts, checks the filesystem, and tears everything down.
     pub fn close(mut self) -> Result<Closing, StagingError> {
         let mut closing = Closing { used: self.usage().ok(), axes: self.axes_after(), ..Closing::default() };
         if self.state.mounted {
-            // What was measured on fewer devices is no figure of this contender.
+            // Figures from fewer devices are not figures of this contender.
             self.is_whole().map_err(|error| self.explained(error, "the work"))?;
             self.has_its_servers()?;
             closing.unmount_seconds = self.unmount(&mut closing.remarks);
@@ -326,7 +326,7 @@ impl Stage<'_> {
                 }
             }
         }
-        // What was left on a device that is gone, or could not be looked at without a server, says nothing of the filesystem.
+        // A check on a lost device, or without a server, proves nothing about the filesystem.
         let amiss = closing.whole != Some(true) && self.state.filesystem.is_some();
         let gone = self.beneath("unmounting and checking").filter(|error| match error {
             StagingError::Gone { .. } => amiss,
@@ -342,7 +342,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Seconds that it took; None where it had to be taken out of sight while still busy.
+    /// Seconds that unmounting took; None if it is still busy and must be detached lazily.
     pub(crate) fn unmount(&mut self, remarks: &mut Vec<String>) -> Option<f64> {
         self.state.filesystem.as_ref()?;
         match self.take_off_when_free(BUSY_LIMIT) {
@@ -354,10 +354,10 @@ impl Stage<'_> {
         }
     }
 
-    /// Who still has the filesystem in use although it was unmounted here: a process in another mount namespace with a file or folder
-    /// open in its copy of the mount. Its log is not yet written out. None once nothing has it.
+    /// What still uses the filesystem although it was unmounted here: a process in another mount namespace with a file or folder open in
+    /// its copy of the mount. Its log is not yet written out. None once nothing uses it.
     fn holder_after_unmount(&self) -> Option<String> {
-        // Servers have it in use, as they should, until they are ended.
+        // Servers use it, as they should, until they are ended.
         let served = self.state.filesystem.as_ref().is_some_and(|filesystem| filesystem.shared.is_some());
         let device = self.state.device.as_ref().filter(|_| !served)?;
         let began = Instant::now();
@@ -380,13 +380,13 @@ impl Stage<'_> {
         }
     }
 
-    /// Has the kernel detach copies of the mount in other namespaces (of a service or container that started meanwhile): it does so when
-    /// the folder is removed on which they are mounted. A process with nothing open there loses nothing.
+    /// Makes the kernel detach copies of the mount in other namespaces (of a service or container that started meanwhile), which happens
+    /// when the folder of the mount point is removed. A process with nothing open there loses nothing.
     pub(crate) fn detach_copies(&self) {
         let point = &self.state.places.mountpoint;
-        // The work folder of a user's directory is no mountpoint of ours.
+        // The work folder in a user's directory is not our mount point.
         if !self.state.mounted && point.starts_with(self.target.mark.folder()) && std::fs::remove_dir(point).is_ok() {
-            // Where it cannot be made again, the next mount tells.
+            // If it cannot be made again, the next mount reports it.
             let _ = std::fs::create_dir(point);
         }
     }
@@ -404,7 +404,7 @@ impl Stage<'_> {
             .map_err(StagingError::command(format!("{doing} {}", self.state.label)))
     }
 
-    /// Takes down what is still up, the last first. What could not be taken down, in words.
+    /// Tears down what is still set up, in reverse order. Returns what could not be torn down, in words.
     pub(crate) fn take_down(&mut self) -> Down {
         self.target.take_down(&mut self.state)
     }
@@ -419,18 +419,18 @@ impl Drop for Stage<'_> {
 }
 
 impl State {
-    /// Nothing done yet: work is to happen in `root`, on this device.
+    /// Nothing is set up yet: the work is to happen in `root`, on this device.
     pub fn begun(label: &str, root: PathBuf, device: Option<BlockDevice>, places: Placeholders) -> State {
         let watch = device.as_ref().map_or_else(Watch::system, Watch::device);
         State { label: label.into(), places, root, watch, device, found: Found::nothing(), ..State::default() }
     }
 
-    /// Whether the filesystem keeps a cache of its own, which only mounting anew empties.
+    /// Whether the filesystem has a cache of its own, which only mounting again empties.
     pub fn has_own_cache(&self) -> bool {
         self.filesystem.as_ref().is_some_and(|filesystem| filesystem.remount_empties_cache)
     }
 
-    /// The path by which this process reaches a path of the stage, which may lie in a daemon's mount namespace.
+    /// The path by which this process reaches a path of the stage, which may be in a daemon's mount namespace.
     pub fn seen(&self, path: &Path) -> PathBuf {
         match self.places.pid {
             Some(pid) if self.daemon.is_some() => {
@@ -440,7 +440,7 @@ impl State {
         }
     }
 
-    /// What is mounted at the mountpoint, by the kernel's word.
+    /// What is mounted at the mount point, according to the kernel.
     pub fn mount(&self) -> Option<mounts::Mount> {
         let all = match self.places.pid {
             Some(pid) if self.daemon.is_some() => mounts::of_process(pid),
@@ -450,12 +450,12 @@ impl State {
     }
 }
 
-/// What could not be taken down, in words.
+/// What could not be torn down, in words.
 #[derive(Debug, Default)]
 pub struct Down {
     /// What the next stage would find changed.
     pub problems: Vec<String>,
-    /// Loop devices of images, and the disk that served one, that somebody holds: nothing else stands on them.
+    /// Loop devices of images, and the disk that served one, that are still held: nothing else depends on them.
     pub held: Vec<String>,
 }
 
@@ -467,7 +467,7 @@ impl Down {
 }
 
 impl Target {
-    /// Takes down what a stage set up, the last first.
+    /// Tears down what a stage set up, in reverse order.
     pub(crate) fn take_down(&mut self, state: &mut State) -> Down {
         let mut held = Vec::new();
         let mut problems = self.leave_groups(&mut state.around);
@@ -477,7 +477,7 @@ impl Target {
             self.mark.removed(|made| matches!(made, Made::Setting { path: known, .. } if *known == path));
         }
         if std::mem::take(&mut state.mounted) && state.daemon.is_none() {
-            // Whoever has more than a mount, such as a pool, has a command of its own that takes it off.
+            // A filesystem with more than a mount, such as a pool, has an unmount command of its own.
             let own = state.filesystem.as_ref().map(|known| state.places.fill(&known.mount.unmount, &state.list));
             let words = own.unwrap_or_else(|| vec!["umount".into(), state.places.mountpoint.display().to_string()]);
             let lazily = ["umount", "--lazy", &state.places.mountpoint.display().to_string()].map(String::from);
@@ -497,7 +497,7 @@ impl Target {
             }
         }
         if let Some(modelled) = state.modelled.take() {
-            // It served this stage's image alone, and its process is ended in any case.
+            // It served only this stage's image, and its process is ended in any case.
             held.extend(modelled.close().err().map(StagingError::among_others));
         }
         if let Some(work) = state.work.take() {

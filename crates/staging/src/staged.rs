@@ -1,6 +1,6 @@
-//! What a run asks of a contender that is set up, wherever that is: one trait, and the answers of the stage on this machine.
-//! In: questions of a trial. Out: where to work, what was found, what was counted, and what closing showed.
-//! [`crate::Remote`] answers the same for a stage elsewhere.
+//! What a run needs from a contender that is set up, wherever that is: one trait, and its implementation for a stage on this machine.
+//! In: requests of a trial. Out: where to work, what was found, what was counted, and what closing showed.
+//! [`crate::Remote`] implements it for a stage elsewhere.
 
 use crate::error::StagingError;
 use crate::modelled::Modelled;
@@ -16,79 +16,79 @@ use std::path::PathBuf;
 use std::time::Duration;
 use system::{Evidence, Snapshot};
 
-/// How long a busy device is waited for before a phase begins: what is left of the work before.
+/// How long to wait for a busy device before a phase begins: it may still be finishing earlier work.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The same where a directory's disk serves others too, whose work does not end for us.
+/// The same if a directory's disk serves others too, whose work may never end.
 const PATIENCE_SHARED: Duration = Duration::from_secs(1);
 
-/// What is known of a stage once it stands; none of it changes.
+/// Facts about a stage that is set up; none of them changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// Directory in which to work. It exists and is empty.
     pub root: PathBuf,
-    /// Its inode, where others than root could put another folder in its place.
+    /// Its inode, if users other than root could replace the folder.
     pub root_inode: Option<Inode>,
-    /// Device under test, as the engine names it; None where the directory is on none.
+    /// Device under test, as the engine names it; None if the directory is on none.
     pub device: Option<PathBuf>,
     /// What makes written data safe there.
     pub durable: Durable,
-    /// What the filesystem's own tools do to it as a whole.
+    /// Operations of the filesystem's own tools on the whole filesystem.
     pub tools: Tools,
-    /// Options, durability class, sizes and times as found, with remarks that belong beside every figure.
+    /// Options, durability class, sizes and times as found, with remarks for every figure.
     pub found: Found,
-    /// Whether others use the filesystem and its disk too, as they do those of a directory.
+    /// Whether others use the filesystem and its disk too, as with a directory.
     pub shared: bool,
 }
 
 /// How the engine is reached.
 pub enum Engine {
-    /// As a process beside this one, with these words before its command.
+    /// As a process on this machine, with these words before its command.
     Here(Vec<String>),
-    /// It was started where the stage is.
+    /// It is already started where the stage is.
     Elsewhere(Line),
 }
 
-/// A line to an engine that somebody else started.
+/// A connection to an engine that is already started.
 pub struct Line {
-    /// For its requests, each a line that is flushed.
+    /// For its requests, one flushed line each.
     pub input: Box<dyn Write + Send>,
-    /// Of its replies.
+    /// For its replies.
     pub output: Box<dyn Read + Send>,
-    /// How it ended, in words, asked after the output has ended.
+    /// How it ended, in words; called after the output has ended.
     pub fate: Box<dyn Fn() -> String + Send>,
-    /// Ends the conversation and then the engine, so that the output ends.
+    /// Ends the conversation, then the engine, so that the output ends.
     pub hang_up: Box<dyn Fn() + Send>,
 }
 
-/// A contender, made and mounted. Dropped without having been closed, it takes down what it set up.
+/// A contender, made and mounted. Dropping it without closing it tears down what it set up.
 pub trait Staged {
-    /// What is known of it from the beginning.
+    /// Facts that are known from the beginning.
     fn setup(&self) -> Setup;
 
-    /// Name of the machine that the work runs on, where that is another than this one.
+    /// Name of the machine that the work runs on, if it is not this one.
     fn machine(&self) -> Option<String> {
         None
     }
 
-    /// Starts the engine where it must be started there, or says how to start it here.
+    /// Starts the engine there, or returns how to start it here.
     ///
     /// # Errors
     /// It cannot be started.
     fn engine(&mut self) -> Result<Engine, StagingError>;
 
-    /// Looks at the counters before a pass, wherever the work runs.
+    /// Takes the counters before a pass, wherever the work runs.
     ///
     /// # Errors
     /// The other end of a remote stage does not answer.
     fn look(&mut self) -> Result<Snapshot, StagingError>;
 
-    /// What they counted since.
+    /// What the counters counted since.
     ///
     /// # Errors
     /// As for [`Staged::look`].
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError>;
 
-    /// How late a modelled disk was since the last [`Staged::look`], with what the counters saw since then; None on other disks.
+    /// How late a modelled disk was since the last [`Staged::look`], given the counters since then; None on other disks.
     ///
     /// # Errors
     /// The process that serves the disk is gone.
@@ -99,7 +99,7 @@ pub trait Staged {
     /// Space and inodes now.
     ///
     /// # Errors
-    /// The filesystem does not tell.
+    /// The filesystem does not report them.
     fn usage(&mut self) -> Result<Usage, StagingError>;
 
     /// Writes everything back.
@@ -108,50 +108,50 @@ pub trait Staged {
     /// It cannot be written back.
     fn sync(&mut self) -> Result<(), StagingError>;
 
-    /// Syncs, and empties caches for a cold start, by the way that is asked for as far as it can be gone there.
+    /// Syncs, and empties caches for a cold start, in the requested way as far as that is possible there.
     ///
     /// # Errors
-    /// What was written cannot be written back, or it cannot be mounted again.
+    /// Written data cannot be written back, or it cannot be mounted again.
     fn drop_caches(&mut self) -> Result<Dropped, StagingError>;
 
-    /// Unmounts, and leaves everything else as it is. A process that copied this mount namespace keeps the filesystem, and mounting again would show
-    /// what the kernel remembers of it: so it is waited for.
+    /// Unmounts, and leaves everything else as it is. Waits for processes with a copy of this mount namespace: they keep the filesystem in
+    /// use, and mounting again would show what the kernel remembers of it.
     ///
     /// # Errors
-    /// What unmounting answered, or that somebody keeps it.
+    /// Unmounting failed, or the filesystem is still in use.
     fn unmount_only(&mut self) -> Result<(), StagingError>;
 
-    /// Mounts what [`Staged::unmount_only`] unmounted, whatever stands on the device by now, after what must be done for that. How long it took.
+    /// Mounts what [`Staged::unmount_only`] unmounted, whatever is on the device by now, after the steps that this needs. Returns the time taken.
     ///
     /// # Errors
-    /// What mounting answered, or that somebody keeps it.
+    /// Mounting failed, or the filesystem is still in use.
     fn mount_state(&mut self) -> Result<Duration, StagingError>;
 
-    /// Takes what is on one of the volume's devices away, by its number from 1 on, and mounts what is left. A blank device is in its place then.
+    /// Removes the content of one of the volume's devices, numbered from 1, and mounts the rest. A blank device is then in its place.
     ///
     /// # Errors
-    /// The volume lies on one device, or is not mounted without that one.
+    /// The volume has one device, or cannot be mounted without that one.
     fn lose_device(&mut self, number: u64) -> Result<(), StagingError>;
 
-    /// What was lost is in its place again: from now on it is mounted as a whole one.
+    /// What was lost is in its place again: from now on the volume is mounted as complete.
     ///
     /// # Errors
     /// The other end of a remote stage does not answer.
     fn has_all_devices(&mut self) -> Result<(), StagingError>;
 
-    /// Waits until the device has been idle for a moment, for ten seconds at most; for one where others use it too.
+    /// Waits until the device has been idle for a moment: at most ten seconds, or one if others use it too.
     ///
     /// # Errors
     /// As for [`Staged::look`].
     fn settle(&mut self) -> Result<Settled, StagingError>;
 
-    /// What lies beneath and explains a failure better than its consequence does: a device that is gone, a disk without room.
+    /// The failure of a lower layer that explains an error better than its consequence: a device that is gone, a disk without room.
     fn beneath(&mut self, during: &str) -> Option<StagingError>;
 
-    /// Unmounts, checks the filesystem, and takes everything down.
+    /// Unmounts, checks the filesystem, and tears everything down.
     ///
     /// # Errors
-    /// Something could not be taken down, or what lies beneath is gone.
+    /// Something could not be torn down, or a lower layer is gone.
     fn close(self: Box<Self>) -> Result<Closing, StagingError>;
 }
 

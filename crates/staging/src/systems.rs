@@ -51,12 +51,12 @@ pub struct Tool {
     pub version: Option<String>,
 }
 
-/// What the tools of a filesystem say their versions are.
+/// The versions that a filesystem's tools report.
 pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String> {
     filesystem.tools.iter().filter_map(|need| version(filesystem, need, journal)).collect()
 }
 
-/// What a filesystem's tools in a guest of this kernel say their versions are, where they are not those of this machine.
+/// The versions that a filesystem's tools report in a guest of this kernel, if they are not this machine's tools.
 pub(crate) fn versions_in_guest(filesystem: &Filesystem, kernel: &str, journal: &Journal) -> Option<String> {
     let folder = tools::folder_for(filesystem, kernel).filter(|own| tools::folder(filesystem).as_ref() != Some(own))?;
     let prefix = tools::before(&folder);
@@ -66,7 +66,7 @@ pub(crate) fn versions_in_guest(filesystem: &Filesystem, kernel: &str, journal: 
     (!told.is_empty()).then(|| format!("its tools in the guest are {}", told.join(", ")))
 }
 
-/// Looks at all of them.
+/// Inspects all of them.
 pub fn systems(registry: &Registry, journal: &Journal) -> Vec<System> {
     registry.all().map(|filesystem| look(filesystem, journal)).collect()
 }
@@ -127,7 +127,7 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
     }
 }
 
-/// The error that says which tool is missing; Ok where all are here.
+/// The error for a missing tool; Ok if all are installed.
 pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), StagingError> {
     for need in &filesystem.tools {
         if !is_here(filesystem, need, || version(filesystem, need, &Journal::new())) {
@@ -138,7 +138,7 @@ pub(crate) fn tools_are_here(filesystem: &Filesystem) -> Result<(), StagingError
     Ok(())
 }
 
-/// The error that says what is missing; Ok where the filesystem can be used on this kernel.
+/// The error for what is missing; Ok if the filesystem can be used on this kernel.
 pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), StagingError> {
     tools_are_here(filesystem)?;
     if !kernel_has(&filesystem.kernel) {
@@ -152,14 +152,14 @@ pub(crate) fn usable(filesystem: &Filesystem) -> Result<(), StagingError> {
     Ok(())
 }
 
-/// The kernel of a guest that has a filesystem which this machine's kernel lacks; None where this one has it, or none is known.
+/// The guest kernel for a filesystem that this machine's kernel lacks; None if this one has it, or none is known.
 pub fn guest_kernel(registry: &Registry, filesystem: &str) -> Option<String> {
     let filesystem = registry.get(filesystem).ok()?;
     let known = filesystem.guest.kernel.as_ref().filter(|_| !kernel_has(&filesystem.kernel))?;
     Some(tools::made_for(filesystem).unwrap_or_else(|| known.clone()))
 }
 
-/// Built in, loaded, or there as a module that mount(8) would load.
+/// Whether it is built in, loaded, or a module that mount(8) would load.
 fn kernel_has(name: &str) -> bool {
     let listed = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     if listed.lines().any(|line| line.split_whitespace().next_back() == Some(name)) {
@@ -175,7 +175,7 @@ fn kernel_has(name: &str) -> bool {
     })
 }
 
-/// Whether a program is here and is the one that is needed; its version is asked for only where another has the same name.
+/// Whether a program is installed and is the right one; its version is queried only if another program has the same name.
 fn is_here(filesystem: &Filesystem, need: &ToolNeed, version: impl FnOnce() -> Option<String>) -> bool {
     let found = tools::find(filesystem, &need.program).is_some();
     found
@@ -188,7 +188,7 @@ fn version_command(need: &ToolNeed, prefix: &[String]) -> Command {
     Command::new(need.version.clone()).prefixed(prefix).accept(&[0, 1, 2])
 }
 
-/// The commands that tell the versions of these filesystems' tools, as a person would type them; none is run.
+/// The commands that print the versions of these filesystems' tools, as typed in a shell; none is run.
 pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
     let chosen = registry.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
     let mut lines = Vec::new();
@@ -202,7 +202,7 @@ pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
     lines
 }
 
-/// The line that names a version: tools print it on either stream, among other things.
+/// The line with the version: tools print it on either stream, among other lines.
 fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
     if filesystem.only_described { None } else { told_version(need, &tools::prefix(filesystem), journal) }
 }

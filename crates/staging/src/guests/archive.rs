@@ -1,12 +1,12 @@
-//! The archive that a guest's kernel unpacks as its first root: cpio in the "newc" form.
+//! The archive that a guest's kernel unpacks as its first root: cpio in the "newc" format.
 //! In: folders, files, links and device nodes. Out: the bytes of an initramfs.
-//! The form is that of the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+//! The format is that of the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Component, Path};
 
-/// Bytes that one file may have; the form itself holds 32 bits.
+/// Most bytes of one file; the format itself holds 32 bits.
 const FILE_LIMIT: usize = 1 << 30;
 
 const FOLDER: u32 = 0o040_000;
@@ -64,7 +64,7 @@ impl<W: Write> Archive<W> {
         self.entry(path, CHARACTER_DEVICE | 0o600, &[], (major, minor))
     }
 
-    /// Writes the end; gives back where it was written to.
+    /// Writes the end; returns the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.raw("TRAILER!!!", 0, &[], (0, 0))?;
         self.out.flush()?;

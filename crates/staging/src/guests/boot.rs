@@ -1,5 +1,5 @@
-//! The guest's side: the first processes of its system, which bring it up and then serve a stage as anywhere else.
-//! In: the disk that the host lends, and a serial port. Out: what [`crate::remote::serve`] says on it.
+//! The guest's side: the first processes of its system, which bring it up and then serve a stage as on any other machine.
+//! In: the disk that the host provides, and a serial port. Out: what [`crate::remote::serve`] sends on it.
 //! It ends by switching the machine off, whatever happened.
 
 use crate::error::StagingError;
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use system::{Command, Journal};
 
-/// Name of the port on which it is asked.
+/// Name of the port for requests.
 pub(crate) const CONTROL_PORT: &str = "bakeoff.control";
 /// The disk, as the guest sees it.
 pub(crate) const DISK: &str = "/dev/vda";
-/// All disks of a guest that has so many; virtio names them in the order in which they were given.
+/// All disks of a guest with this many; virtio names them in the order in which they were given.
 pub(crate) fn disks(count: usize) -> Vec<PathBuf> {
     (b'a'..=b'z').take(count).map(|letter| PathBuf::from(format!("/dev/vd{}", char::from(letter)))).collect()
 }
@@ -28,11 +28,11 @@ pub(crate) const PROGRAM: &str = "/usr/bin/bakeoff";
 /// How long devices may take to appear.
 const APPEAR: Duration = Duration::from_secs(20);
 
-/// Serves a stage in a guest: as its first process, which starts the second and looks after orphans; and as the second, which does the
-/// work. When the work is done the machine is switched off.
+/// Serves a stage in a guest: the first process starts the second and reaps orphans; the second does the work. After the work the machine
+/// is switched off.
 ///
 /// # Errors
-/// This is no guest of bakeoff's, so that nothing was done.
+/// This is not a guest of bakeoff, so nothing was done.
 pub fn boot() -> Result<(), StagingError> {
     if std::process::id() == 1 {
         return first();
@@ -47,13 +47,13 @@ pub fn boot() -> Result<(), StagingError> {
     begin()
 }
 
-/// The first process: what loses its parent becomes its child, and would stay a zombie if nobody asked for its status.
+/// The first process: orphans become its children, and would stay zombies if it did not reap them.
 fn first() -> Result<(), StagingError> {
     let done = mounted().and_then(|()| {
         let failed =
             |error: std::io::Error| StagingError::guest(format!("its second process cannot be started: {error}"));
         let second = std::process::Command::new(PROGRAM).arg("guest").spawn().map_err(failed)?;
-        // Every status is taken here, so the handle must not ask for one.
+        // Every process is reaped here, so the handle must not wait for one.
         let id = second.id();
         loop {
             match rustix::process::wait(rustix::process::WaitOptions::empty()) {
@@ -66,13 +66,13 @@ fn first() -> Result<(), StagingError> {
     if let Err(error) = done {
         system::note(&format!("bakeoff in the guest: {error}"));
     }
-    // What the console still has to say.
+    // Time for the last console output.
     std::thread::sleep(Duration::from_millis(50));
     let off = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
     Err(StagingError::guest(format!("power-off failed: {off:?}")))
 }
 
-/// Where the C library has named semaphores and shared memory.
+/// Where the C library keeps named semaphores and shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 fn mounted() -> Result<(), StagingError> {
@@ -87,13 +87,13 @@ fn mounted() -> Result<(), StagingError> {
             return Err(StagingError::command(format!("mounting {point}"))(error));
         }
     }
-    // Named semaphores lie there, by which NILFS2's tools and its cleaner keep out of each other's way.
+    // It holds the named semaphores by which NILFS2's tools and its cleaner exclude each other.
     let shared = std::fs::create_dir_all(SHARED_MEMORY).map_err(|error| error.to_string());
     let mounting = || Command::new(["mount", "-t", "tmpfs", "tmpfs", SHARED_MEMORY]).run(&quiet);
     if let Err(error) = shared.and_then(|()| mounting().map(|_| ()).map_err(|error| error.to_string())) {
         system::note(&format!("{SHARED_MEMORY}: {error}"));
     }
-    // Only an axis needs it, and says so where the kernel has none.
+    // Only an axis needs it, and reports a kernel without it.
     if let Err(error) = Command::new(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"]).run(&quiet) {
         system::note(&format!("{error}"));
     }
@@ -105,7 +105,7 @@ fn begin() -> Result<(), StagingError> {
     let list = std::fs::read_to_string(MODULES_FILE).unwrap_or_default();
     if !list.trim().is_empty() {
         let words = ["modprobe", "-a"].into_iter().chain(list.split_whitespace());
-        // What matters of them shows below: no port, no disk, no filesystem.
+        // A module that matters shows below: no port, no disk, no filesystem.
         if let Err(error) = Command::new(words).run(&quiet) {
             system::note(&format!("{error}"));
         }
@@ -117,14 +117,14 @@ fn begin() -> Result<(), StagingError> {
     Ok(())
 }
 
-/// Takes over what this machine lacks as a copy of the one that was booted.
+/// Takes over what this machine lacks as a copy of the booted one.
 fn wake(waking: &Waking) -> Result<(), StagingError> {
     let failed = |what: &str, error: std::io::Error| StagingError::guest(format!("{what} failed: {error}"));
     system::copied::set_clock(waking.since_epoch).map_err(|error| failed("setting its clock", error))?;
     system::copied::stir(&waking.seed).map_err(|error| failed("seeding its random numbers", error))
 }
 
-/// The host's disk, which is in its custody.
+/// The host's disk, which is in the host's custody.
 fn open(asked: &Asked, journal: &Journal) -> Result<Target, StagingError> {
     let end = Instant::now() + APPEAR;
     while !Path::new(DISK).exists() {

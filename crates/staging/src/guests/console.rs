@@ -1,6 +1,6 @@
-//! What is known of a running machine beside what its guest answers: its process, its console, and what became of it.
+//! What is known of a running machine besides its guest's answers: its process, its console, and how it ended.
 //! In: the stream of its console, read by a thread. Out: [`Console`], the peer at the other end of the guest's serial port.
-//! Of two causes the one is said that explains more: a panic of the kernel before the end of QEMU's process.
+//! Of two causes the one that explains more is reported: a kernel panic before the end of QEMU's process.
 
 use crate::remote::Peer;
 use std::io::Read;
@@ -12,15 +12,14 @@ use system::process::Process;
 
 /// Bytes of the console that are kept.
 const CONSOLE_KEPT: usize = 16 << 10;
-/// Bytes of the console that go into the ledger with the command that started the machine; with a remark, what one
-/// command may take there.
+/// Bytes of the console that go into the ledger with the command that started the machine; with a remark, they are what one command may take there.
 pub(super) const CONSOLE_SHOWN: usize = 4000;
 
-/// A machine's process and what its console says.
+/// A machine's process and its console output.
 #[derive(Debug)]
 pub(super) struct Console {
     process: Process,
-    /// What QEMU itself said.
+    /// QEMU's own output.
     log: PathBuf,
     said: Tail,
 }
@@ -31,7 +30,7 @@ impl Console {
         Console { process, log, said: Tail::of(console, CONSOLE_KEPT) }
     }
 
-    /// The end of what the console said, `most` bytes.
+    /// The last `most` bytes of the console's output.
     pub fn end(&self, most: usize) -> String {
         self.said.last(most).replace('\r', "")
     }
@@ -43,7 +42,7 @@ impl Peer for Arc<Console> {
     }
 
     fn fate(&self) -> String {
-        // What its console and its process said last may still be on the way.
+        // The last output of its console and its process may still be on the way.
         self.process.gone_within(Duration::from_secs(2));
         std::thread::sleep(Duration::from_millis(100));
         let console = self.end(CONSOLE_KEPT);
@@ -58,7 +57,7 @@ impl Peer for Arc<Console> {
         }
     }
 
-    /// By the kernel's own words when it ended a process for the want of memory.
+    /// Detected by the kernel's message when it kills a process for lack of memory.
     fn remark(&self) -> &str {
         let console = self.end(CONSOLE_KEPT);
         let starved = console.contains("Out of memory") || console.contains("out of memory");
@@ -77,7 +76,7 @@ impl Peer for Arc<Console> {
     }
 }
 
-/// What QEMU said last.
+/// The last line of QEMU's output.
 pub(super) fn last_line(log: &std::path::Path) -> Option<String> {
     let said = std::fs::read_to_string(log).unwrap_or_default();
     said.trim().lines().next_back().map(str::to_owned)

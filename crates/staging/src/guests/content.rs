@@ -1,7 +1,7 @@
-//! What a guest's first root holds: this program, the tools of its filesystems, and the modules of its kernel.
+//! Content of a guest's first root: this program, the tools of its filesystems, and the modules of its kernel.
 //! In: a kernel and filesystems. Out: an initramfs in a file.
-//! Programs come from this machine with the libraries that the loader names for them, so a program need not be linked in any
-//! special way to run in a guest, and the tools there are those whose versions `bakeoff systems` shows.
+//! Programs come from this machine, with the libraries that the loader lists for them. So a program needs no special linking to run in a
+//! guest, and the tools there have the versions that `bakeoff systems` shows.
 
 use super::archive::Archive;
 use super::boot::{MODULES_FILE, PROGRAM};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use system::command::find_program;
 use system::{Command, Journal};
 
-/// Programs that staging runs whatever the filesystem is, and those that stand in the scripts of descriptions.
+/// Programs that staging runs for every filesystem, and those in the scripts of descriptions.
 const PROGRAMS: [&str; 31] = [
     "sh",
     "mount",
@@ -54,10 +54,10 @@ const PROGRAMS: [&str; 31] = [
     "losetup",
 ];
 
-/// Files that programs want to read.
+/// Files that programs read.
 const FILES: [&str; 5] = ["/etc/mke2fs.conf", "/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"];
 
-/// Libraries that the C library opens by itself at run time, so that the loader does not name them.
+/// Libraries that the C library opens by itself at run time, so that the loader does not list them.
 const OPENED_AT_RUN_TIME: [&str; 2] = ["/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib/aarch64-linux-gnu/libgcc_s.so.1"];
 
 /// Writes the archive for one kernel and these filesystems.
@@ -109,18 +109,18 @@ fn skeleton(archive: &mut Archive<impl std::io::Write>) -> std::io::Result<()> {
     for name in ["bin", "sbin", "lib", "lib64"] {
         archive.link(&Path::new("/").join(name), &format!("usr/{name}"))?;
     }
-    // zfs-fuse has its socket there.
+    // zfs-fuse keeps its socket there.
     archive.link(Path::new("/var/run"), "/run")?;
-    // mkfs.nilfs2 and others look there for what is mounted.
+    // mkfs.nilfs2 and others read there what is mounted.
     archive.link(Path::new("/etc/mtab"), "/proc/self/mounts")?;
-    // Commands are run with it as their input, the one that mounts /dev too.
+    // The standard input of commands, including the one that mounts /dev.
     archive.node(Path::new("/dev/null"), 1, 3)?;
     archive.node(Path::new("/dev/console"), 5, 1)
 }
 
 fn programs(filesystems: &[&Filesystem], kernel: &str) -> BTreeSet<String> {
     let tools = filesystems.iter().flat_map(|filesystem| {
-        // Those that lie in a folder of their own come with it.
+        // Tools in a folder of their own come with that folder.
         let own = tools::folder_for(filesystem, kernel).is_some();
         let installed = filesystem.tools.iter().map(|tool| &tool.program).chain(filesystem.features.programs());
         installed.filter(move |_| !own).chain(&filesystem.guest.programs).cloned()
@@ -128,7 +128,7 @@ fn programs(filesystems: &[&Filesystem], kernel: &str) -> BTreeSet<String> {
     PROGRAMS.iter().map(|name| name.to_string()).chain(tools).collect()
 }
 
-/// The folder of tools that are not installed, with the libraries that these need beside those that lie in it.
+/// The folder of tools that are not installed, with the libraries that they need from outside it.
 fn add_unpacked(
     archive: &mut Archive<impl std::io::Write>,
     filesystem: &Filesystem,
@@ -176,7 +176,7 @@ fn add_programs(
     Ok(())
 }
 
-/// The program that runs a script; None for what is no script.
+/// The program that runs a script; None if it is not a script.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     std::io::Read::read_to_end(&mut std::io::Read::take(File::open(program).ok()?, 128), &mut head).ok()?;
@@ -200,11 +200,11 @@ fn libraries(programs: &[&PathBuf]) -> Result<BTreeSet<PathBuf>, StagingError> {
         let path = place.split(" (").next().unwrap_or(place);
         path.starts_with('/').then(|| PathBuf::from(path))
     };
-    // A line that ends with a colon names the program that the next ones are about.
+    // A line that ends with a colon names the program of the lines that follow.
     Ok(told.stdout.lines().filter(|line| !line.ends_with(':')).filter_map(path_in).collect())
 }
 
-/// Adds a file under a path; the top folders that are links in the archive are written as what they link to.
+/// Adds a file under a path; top folders that are links in the archive are replaced by their targets.
 fn add_file(archive: &mut Archive<impl std::io::Write>, from: &Path, path: &Path) -> Result<(), StagingError> {
     let linked = ["/bin", "/sbin", "/lib", "/lib64"].iter().any(|folder| path.starts_with(folder));
     let place = if linked { Path::new("/usr").join(path.strip_prefix("/").unwrap_or(path)) } else { path.into() };

@@ -1,6 +1,6 @@
-//! Kernels of Debian by name: which there are, which is meant, and how one comes here.
-//! In: a series, or none for the newest. Out: the folder that it is unpacked in, what can be had, or why it cannot.
-//! A kernel that is here is used as it is, and nobody is asked; all others come from Debian's suites.
+//! Debian's kernels by name: which exist, which one is meant, and how one is downloaded.
+//! In: a series, or none for the newest. Out: the folder that it is unpacked in, the kernels that are available, or why it is not.
+//! A downloaded kernel is used as it is, without the network; all others come from Debian's suites.
 
 mod choice;
 mod list;
@@ -63,10 +63,10 @@ pub struct DebianKernel {
     pub release_here: Option<String>,
 }
 
-/// Every kernel of Debian's that can be had or is here. Suites are read where what is known of them is older than a day.
+/// Every Debian kernel that is available or downloaded. The suites are read if the known list is older than a day.
 ///
 /// # Errors
-/// Nothing is known, the suites cannot be read, and no kernel is here.
+/// No list is known, the suites cannot be read, and no kernel is downloaded.
 pub fn debian_kernels() -> Result<DebianKernels, StagingError> {
     let cache = cache();
     match current(&cache, None, &Journal::new()) {
@@ -103,7 +103,7 @@ fn told(cache: &Path, list: Option<KernelList>, not_read: Option<StagingError>) 
     }
 }
 
-/// The newest series that was released; offline of those that are here, since no other can be had.
+/// The newest released series; offline, the newest downloaded one, since no other is available.
 fn newest_of(list: Option<&KernelList>, here: &[(String, String)], offline: bool) -> Option<String> {
     let listed = list.and_then(KernelList::newest).map(|offer| offer.series.clone());
     let best_here = || here.iter().map(|(series, _)| series).max_by(|a, b| version::compare(a, b)).cloned();
@@ -130,7 +130,7 @@ pub(super) fn newest(journal: &Journal) -> Result<String, StagingError> {
     }
 }
 
-/// Refuses a series that is not here and that no suite has. Where the suites cannot be read, nothing can be said against it.
+/// Rejects a series that is not downloaded and that no suite has. If the suites cannot be read, any series is accepted.
 pub(super) fn check(name: &str, series: &str) -> Result<(), StagingError> {
     let cache = cache();
     let known = |list: KernelList| list.of(series).is_some();
@@ -145,7 +145,7 @@ pub(super) fn check(name: &str, series: &str) -> Result<(), StagingError> {
     }
 }
 
-/// Series that can be had or are here, in order.
+/// Series that are available or downloaded, in order.
 fn all_series<'a>(list: Option<&'a KernelList>, here: &'a [(String, String)]) -> Vec<&'a String> {
     let listed = list.into_iter().flat_map(|list| &list.kernels).map(|offer| &offer.series);
     let mut all: Vec<&String> = listed.chain(here.iter().map(|(series, _)| series)).collect();
@@ -170,7 +170,7 @@ fn nowhere(name: &str, list: &KernelList, here: &[(String, String)]) -> StagingE
     )
 }
 
-/// The folder of a series, downloaded and unpacked where it is not here yet.
+/// The folder of a series; downloads and unpacks it if it is not here yet.
 pub(super) fn folder(name: &str, series: &str, journal: &Journal) -> Result<PathBuf, StagingError> {
     let cache = cache();
     let folder = folder_of(&cache, series);
@@ -190,12 +190,12 @@ pub(super) fn folder(name: &str, series: &str, journal: &Journal) -> Result<Path
     let fetched = made.and_then(|()| unpack::fetch(&suites, offer, &fresh, journal));
     let placed = fetched.and_then(|()| {
         std::fs::rename(&fresh, &folder).or_else(|error| {
-            // Another run was quicker.
+            // Another run was faster.
             if unpacked(&folder).is_some() { Ok(()) } else { Err(StagingError::file("name", &folder, error)) }
         })
     });
     if fresh.exists() {
-        // Half a package is of no use to anybody.
+        // A partial package is useless.
         let _ = std::fs::remove_dir_all(&fresh);
     }
     placed.map(|()| folder)
@@ -207,7 +207,7 @@ pub(super) fn is_series(text: &str) -> bool {
     text.split_once('.').is_some_and(|(first, second)| is_number(first) && is_number(second))
 }
 
-/// Whether a series is here already.
+/// Whether a series is downloaded already.
 pub(super) fn is_here(series: &str) -> bool {
     unpacked(&folder_of(&cache(), series)).is_some()
 }
@@ -221,19 +221,19 @@ fn folder_of(cache: &Path, series: &str) -> PathBuf {
     cache.join("kernels").join(format!("debian-{series}"))
 }
 
-/// Kernels of Debian that are here, by the names that `--kernel` takes, in order.
+/// Downloaded Debian kernels, by the names that `--kernel` takes, in order.
 pub fn kernels_here() -> Vec<String> {
     here(&cache()).into_iter().map(|(series, _)| format!("debian:{series}")).collect()
 }
 
-/// Kernels of Debian that are here or were listed when its suites were read last, in order; nothing is asked of the network.
+/// Debian kernels that are downloaded or were in the last list of its suites, in order; the network is not used.
 pub fn kernels_known() -> Vec<String> {
     let cache = cache();
     let (listed, here) = (list::kept(&cache), here(&cache));
     all_series(listed.as_ref(), &here).into_iter().map(|series| format!("debian:{series}")).collect()
 }
 
-/// Series that are here, in order, each with the release of its kernel.
+/// Downloaded series, in order, each with the release of its kernel.
 fn here(cache: &Path) -> Vec<(String, String)> {
     let entries = std::fs::read_dir(cache.join("kernels")).into_iter().flatten().flatten();
     let one = |entry: std::fs::DirEntry| {
@@ -259,7 +259,7 @@ mod tests {
         KernelList { read_ms: 1, kernels, incomplete, unread: vec![("sid".into(), "it was away".into())] }
     }
 
-    /// A cache in which these are unpacked: series and release.
+    /// A cache with these unpacked kernels: series and release.
     fn cache_with(kernels: &[(&str, &str)]) -> tempfile::TempDir {
         let place = tempfile::tempdir().expect("a folder");
         for (series, release) in kernels {

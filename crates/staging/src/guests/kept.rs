@@ -1,6 +1,6 @@
-//! Guests that are booted once: each further machine of the same kind goes on as a copy of the one that had said hello.
-//! In: the parts of a machine. Out: a machine whose guest has said hello, copied where that works, booted where not.
-//! What is kept lives in memory without a name, so that nothing of it outlives this process and the machines that read it.
+//! Guests that boot once: each further machine of the same kind continues as a copy of the one that had sent its hello.
+//! In: the parts of a machine. Out: a machine whose guest has sent its hello, copied if possible, otherwise booted.
+//! A saved guest is in unnamed memory, so that nothing of it outlives this process and the machines that read it.
 
 use super::machine::{Machine, Parts, Start};
 use super::monitor::Monitor;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::Journal;
 
-/// How long a copy may take until it answers.
+/// How long a copy may take to answer.
 const WAKE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The guests that one target keeps.
@@ -31,19 +31,19 @@ struct Kept {
     state: File,
 }
 
-/// What must be the same of two machines, so that one can go on where the other stood.
+/// What must be the same in two machines, so that one can continue from the state of the other.
 #[derive(Debug, PartialEq, Eq)]
 struct Kind {
     kernel: PathBuf,
     initramfs: PathBuf,
     memory_bytes: u64,
-    /// Of its disks: the kernel has read them.
+    /// Sizes of its disks, which the kernel has read.
     disk_bytes: Vec<u64>,
     counts: bool,
 }
 
 impl KeptGuests {
-    /// Starts a machine: as a copy, and by booting where it cannot be copied, which its remark says then.
+    /// Starts a machine: as a copy, or by booting if it cannot be copied; its remark then gives the reason.
     ///
     /// # Errors
     /// Its kernel does not boot.
@@ -64,7 +64,7 @@ impl KeptGuests {
         Ok(machine)
     }
 
-    /// Forgets the guests that were booted from an archive that is another now.
+    /// Forgets the guests that were booted from an archive that has changed.
     pub fn forget(&mut self, initramfs: &Path) {
         self.kept.retain(|kept| kept.kind.initramfs != initramfs);
     }
@@ -94,7 +94,7 @@ impl KeptGuests {
 }
 
 impl Kind {
-    /// None for a machine that is not copied: under KVM one boots in about a second, and none without a disk is started twice.
+    /// None for a machine that is not copied: with KVM a boot takes about a second, and a machine without a disk is not started twice.
     fn of(parts: &Parts) -> Option<Kind> {
         let bytes = |disk: &PathBuf| File::open(disk).and_then(|mut disk| disk.seek(SeekFrom::End(0))).ok();
         let disk_bytes: Vec<u64> = parts.disks.iter().map(bytes).collect::<Option<_>>()?;
@@ -108,9 +108,9 @@ impl Kind {
     }
 }
 
-/// Boots a machine of this kind, takes its state down and ends it.
+/// Boots a machine of this kind, saves its state and ends it.
 fn keep(kind: &Kind, parts: &Parts, journal: &Journal, mark: &mut Mark) -> Result<Result<File, String>, StagingError> {
-    // Beside it there must be memory for the machine that goes on as its copy.
+    // The machine that continues as its copy needs memory besides the state.
     let room = system::in_memory::available().saturating_sub(kind.memory_bytes);
     let parts = Parts { start: Start::BootToKeep(&kind.disk_bytes), ..parts.clone() };
     let mut machine = Machine::start(&parts, journal, mark)?;

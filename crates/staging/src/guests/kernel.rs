@@ -1,6 +1,6 @@
-//! Kernels for guests: by a path, or Debian's, downloaded and unpacked into a cache folder without being installed.
+//! Kernels for guests: given as a path, or Debian's, downloaded and unpacked into a cache folder without being installed.
 //! In: `debian:6.1`, `debian:newest`, a kernel's file, or a folder with `boot/` and `lib/modules/`. Out: [`Kernel`], or what is wrong with it.
-//! Which kernel of Debian's is the newest is found out before a plan is made, so that labels and records name its series.
+//! The newest Debian kernel is determined before a plan is made, so that labels and records name its series.
 
 use super::debian;
 use super::kernel_file::{first_named, release, unpacked, wrong};
@@ -11,13 +11,13 @@ use system::Journal;
 /// A kernel that can be booted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kernel {
-    /// As it was asked for.
+    /// As it was requested.
     pub name: String,
     /// Its release, which is the name of its modules' folder.
     pub release: String,
     /// The file that is booted.
     pub image: PathBuf,
-    /// Folder of its modules, `.../lib/modules/RELEASE`; absent where everything is built in.
+    /// Folder of its modules, `.../lib/modules/RELEASE`; absent if everything is built in.
     pub modules: Option<PathBuf>,
 }
 
@@ -32,16 +32,16 @@ pub(crate) enum Named {
     Path(PathBuf),
 }
 
-/// Whether a contender's kernel is another than this machine's.
+/// Whether a contender's kernel is not this machine's.
 pub fn is_guest(kernel: Option<&str>) -> bool {
     kernel.is_some_and(|kernel| kernel != "host")
 }
 
-/// The kernel that a name means, by the name that it is recorded under: `debian:newest` becomes its series. A series that is not here
-/// is looked for in Debian's suites; nothing is downloaded but their lists, where they are older than a day or lack it.
+/// The name under which a kernel is recorded: `debian:newest` becomes its series. A series that is not downloaded is searched in Debian's
+/// suites. Only their lists are downloaded, if they are older than a day or lack it.
 ///
 /// # Errors
-/// It is neither `host`, nor a series of Debian's that is here or can be had, nor a file or folder that is there.
+/// It is neither `host`, nor a Debian series that is downloaded or available, nor an existing file or folder.
 pub fn kernel_called(name: &str) -> Result<String, StagingError> {
     if name == "host" {
         return Ok(name.into());
@@ -53,7 +53,7 @@ pub fn kernel_called(name: &str) -> Result<String, StagingError> {
     }
 }
 
-/// The release of a contender's kernel, or as much of it as its name says: `6.12` of `debian:6.12`. None where a path leads to no kernel.
+/// The release of a contender's kernel, or the part of it in its name: `6.12` of `debian:6.12`. None if a path leads to no kernel.
 pub fn kernel_release(kernel: Option<&str>) -> Option<String> {
     let Some(name) = kernel.filter(|name| is_guest(Some(name))) else {
         return Some(rustix::system::uname().release().to_string_lossy().into_owned());
@@ -65,7 +65,7 @@ pub fn kernel_release(kernel: Option<&str>) -> Option<String> {
     }
 }
 
-/// Reads a kernel's name; nothing is fetched or opened.
+/// Parses a kernel's name; nothing is downloaded or opened.
 pub(crate) fn named(name: &str) -> Result<Named, StagingError> {
     if let Some(series) = name.strip_prefix("debian:") {
         return match series {
@@ -86,7 +86,7 @@ pub(crate) fn named(name: &str) -> Result<Named, StagingError> {
     Err(wrong(name, "is neither a file, a folder nor a Debian kernel", way))
 }
 
-/// Whether that kernel is there already, so that nothing needs to be downloaded for it.
+/// Whether that kernel needs no download.
 pub fn kernel_is_here(name: &str) -> bool {
     match named(name) {
         Ok(Named::Debian(series)) => debian::is_here(&series),
@@ -95,15 +95,15 @@ pub fn kernel_is_here(name: &str) -> bool {
     }
 }
 
-/// A kernel that a guest can boot without a download: this machine's own, where its file and its modules can be read, else the newest of Debian's
-/// that is here.
+/// A kernel that a guest can boot without a download: this machine's own, if its file and its modules can be read, else the newest
+/// downloaded Debian kernel.
 pub fn kernel_at_hand() -> Option<String> {
     own_kernel(Path::new("/"), &rustix::system::uname().release().to_string_lossy())
         .map(|image| image.display().to_string())
         .or_else(|| debian::kernels_here().pop())
 }
 
-/// The file of the kernel that runs, in a system below this root; None where there is none that a guest can boot.
+/// The file of the running kernel, in a system below this root; None if there is none that a guest can boot.
 fn own_kernel(root: &Path, running: &str) -> Option<PathBuf> {
     let modules = root.join("lib/modules").join(running);
     let is_it = |image: &PathBuf| release(image).is_ok_and(|found| found == running);
@@ -111,7 +111,7 @@ fn own_kernel(root: &Path, running: &str) -> Option<PathBuf> {
     images.into_iter().find(is_it).filter(|_| modules.join("modules.dep").exists())
 }
 
-/// Finds a kernel; one of Debian's is downloaded where it is not there yet.
+/// Finds a kernel; downloads a Debian kernel that is not here yet.
 pub(crate) fn find(name: &str, journal: &Journal) -> Result<Kernel, StagingError> {
     let (image, modules) = match named(name)? {
         Named::Debian(series) => of_debian(name, &series, journal)?,
@@ -144,10 +144,10 @@ fn of_debian(name: &str, series: &str, journal: &Journal) -> Result<(PathBuf, Op
     })
 }
 
-/// Downloads a kernel of Debian's where it is not here yet.
+/// Downloads a Debian kernel if it is not here yet.
 ///
 /// # Errors
-/// It is none, no suite has it, or the network is not there.
+/// It is not a kernel, no suite has it, or the network is unavailable.
 pub fn fetch_kernel(name: &str) -> Result<(), StagingError> {
     find(name, &Journal::new()).map(|_| ())
 }
@@ -161,7 +161,7 @@ fn handed_in(name: &str, path: &Path) -> Result<(PathBuf, Option<PathBuf>), Stag
     Ok((image.ok_or_else(|| wrong(name, "has no kernel", way))?, None))
 }
 
-/// Modules of a kernel that was handed in: in the folder of its package, beside it, or installed here.
+/// Modules of a kernel given by path: in the folder of its package, next to it, or installed here.
 fn modules_beside(image: &Path, release: &str) -> Option<PathBuf> {
     let near = image.ancestors().skip(1).take(2).map(|folder| folder.join("lib/modules").join(release));
     let installed = Path::new("/lib/modules").join(release);

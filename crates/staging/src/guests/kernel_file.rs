@@ -1,11 +1,11 @@
-//! What a kernel's file tells of itself, and where it lies in an unpacked package.
+//! Facts in a kernel's file, and its place in an unpacked package.
 //! In: a file, or a folder with `boot/` and `lib/modules/`. Out: its release, its modules, or what is wrong with it.
-//! Nothing is fetched.
+//! Nothing is downloaded.
 
 use crate::error::StagingError;
 use std::path::{Path, PathBuf};
 
-/// Where the boot protocol of x86 has its signature, and the place of the version's text.
+/// Offset of the signature of the x86 boot protocol, and of the pointer to the version text.
 pub(super) const SIGNATURE: (usize, &[u8]) = (0x202, b"HdrS");
 const VERSION_AT: usize = 0x20e;
 
@@ -32,7 +32,7 @@ pub(super) fn first_named(folder: &Path, start: &str) -> Option<PathBuf> {
     found.pop()
 }
 
-/// The release that a kernel for x86 tells in its header (Documentation/arch/x86/boot.rst of the kernel).
+/// The release in the header of a kernel for x86 (Documentation/arch/x86/boot.rst of the kernel).
 pub(super) fn release(image: &Path) -> Result<String, String> {
     let head = read_head(image).map_err(|error| format!("cannot be read: {error}"))?;
     let (at, signature) = SIGNATURE;
@@ -47,7 +47,7 @@ pub(super) fn release(image: &Path) -> Result<String, String> {
     }
 }
 
-/// The beginning of a kernel's file, in which its version stands.
+/// The beginning of a kernel's file, which contains its version.
 fn read_head(image: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::open(image)?, 64 << 10), &mut head)?;

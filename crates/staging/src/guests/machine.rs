@@ -1,6 +1,6 @@
-//! A virtual machine: QEMU's process, its serial port, and the end of what its console said.
-//! In: a kernel, an initramfs, a disk, an accelerator, how it begins. Out: a machine whose guest has said hello, or why it did not.
-//! However it ends, its process and its sockets go with it; where this process is killed, the kernel kills QEMU, too.
+//! A virtual machine: QEMU's process, its serial port, and the end of its console output.
+//! In: a kernel, an initramfs, a disk, an accelerator, how it begins. Out: a machine whose guest has sent its hello, or why it did not.
+//! However it ends, its process and its sockets are removed; if this process is killed, the kernel kills QEMU, too.
 
 use super::boot::{CONTROL_PORT, PROGRAM};
 use super::console::{CONSOLE_SHOWN, Console, last_line};
@@ -39,9 +39,9 @@ pub(crate) struct Parts<'a> {
     pub disks: &'a [PathBuf],
     pub backend: Backend,
     pub memory_bytes: u64,
-    /// How long it may take until it says hello.
+    /// How long it may take to send its hello.
     pub boot_limit: Duration,
-    /// Its clock goes by the instructions that it carries out, and no time of it is one that passed.
+    /// Its clock counts executed instructions, so its times are not real times.
     pub counts: bool,
     pub start: Start<'a>,
 }
@@ -51,9 +51,9 @@ pub(crate) struct Parts<'a> {
 pub(crate) enum Start<'a> {
     /// Its kernel boots.
     Boot,
-    /// Its kernel boots, on an empty disk of so many bytes in the place of its own, and it has a monitor by which it can be kept.
+    /// Its kernel boots, on empty disks of these sizes instead of its own, and it has a monitor through which it can be saved.
     BootToKeep(&'a [u64]),
-    /// It goes on as a copy of the one that was kept in this file.
+    /// It continues as a copy of the machine saved in this file.
     Restore(&'a File),
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Machine {
     console: Arc<Console>,
     /// The stream to the guest.
     pub link: Link,
-    /// How long it took until it said hello.
+    /// How long it took to send its hello.
     pub boot: Duration,
-    /// QEMU's monitor, where it was started with one.
+    /// QEMU's monitor, if it was started with one.
     pub monitor: Option<UnixStream>,
-    /// What is to be said of how it was started; empty where there is nothing.
+    /// A remark on how it was started; may be empty.
     pub remark: String,
     ended: bool,
 }
@@ -101,7 +101,7 @@ impl Machine {
     fn begin(parts: &Parts, folder: &Path, journal: &Journal, mark: &mut Mark) -> Result<Machine, StagingError> {
         let listen = |name: &str| {
             let path = folder.join(name);
-            // One of a machine that went before.
+            // A socket of an earlier machine.
             let _ = std::fs::remove_file(&path);
             UnixListener::bind(&path).map_err(|error| StagingError::file("listen on", &path, error))
         };
@@ -141,12 +141,12 @@ impl Machine {
         }
     }
 
-    /// Ends the machine, in order where its guest still listens; what its console said goes into the journal.
+    /// Ends the machine, in order if its guest still responds; the end of its console output goes into the journal.
     pub fn end(&mut self, journal: &Journal, mark: &mut Mark) {
         if self.ended {
             return;
         }
-        // The guest takes the end of its port for the word to switch off.
+        // The guest switches off at the end of its port.
         self.link.hang_up();
         let deadline = Instant::now() + OFF_LIMIT;
         let answers = !self.link.is_closed();
@@ -156,7 +156,7 @@ impl Machine {
         self.end_at_once(journal, mark);
     }
 
-    /// Ends the machine without asking its guest, which has nothing left to do.
+    /// Ends the machine without a request to its guest, which has nothing left to do.
     pub fn end_at_once(&mut self, journal: &Journal, mark: &mut Mark) {
         if std::mem::replace(&mut self.ended, true) {
             return;
@@ -164,35 +164,35 @@ impl Machine {
         end(&mut self.child, self.process, mark);
         let status = self.child.try_wait().ok().flatten().and_then(|status| status.code());
         journal.add(self.command.record_of(status, self.console.end(CONSOLE_SHOWN), "the end of its console"));
-        // It lies in memory and is emptied by the next boot, if not by this.
+        // The folder is in memory and is emptied by the next boot at the latest.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 fn end(child: &mut Child, process: Process, mark: &mut Mark) {
     process.end(Duration::from_secs(5));
-    // Reaped, so that no zombie stays.
+    // Reaped, so that it does not stay a zombie.
     let _ = child.wait();
     mark.removed(|made| matches!(made, Made::Daemon { process: known } if *known == process));
 }
 
-/// The command that starts QEMU, as a person could type it.
+/// The command that starts QEMU, as typed in a shell.
 pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
     let socket = |name: &str| format!("socket,id={name},path={},server=off", folder.join(name).display());
     let accel = match parts.backend {
         Backend::Kvm => ["kvm", "host"],
-        // Instructions of one processor alone come in one order.
+        // The instructions of a single processor have a defined order.
         Backend::Emulation if parts.counts => ["tcg,thread=single", "max"],
-        // Several threads, one for each processor of the guest.
+        // Several threads, one for each of the guest's processors.
         Backend::Emulation => ["tcg,thread=multi", "max"],
     };
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get().min(16));
     let processors = if parts.counts { 1 } else { processors };
-    // An oops ends the machine at once, as a panic does: what comes after one is worth nothing. On a busy host the timer's ticks come
-    // late, and a kernel that tests it takes that for broken hardware.
+    // An oops ends the machine at once, like a panic: results after one are worthless. On a busy host timer ticks are late, and a kernel
+    // that tests the timer would take that for broken hardware.
     let line = format!(
         "console=ttyS0 loglevel=5 panic=-1 oops=panic no_timer_check random.trust_cpu=on rdinit={PROGRAM} PATH=/usr/sbin:/usr/bin:/sbin:/bin{} -- guest",
-        // What a kernel does not know it puts into the environment of its first program.
+        // The kernel passes unknown parameters to its first program in the environment.
         if parts.counts { format!(" {COUNTS_VARIABLE}=1") } else { String::new() }
     );
     let mut words: Vec<String> =
@@ -215,7 +215,7 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
     ];
     words.extend(more.into_iter().flat_map(|(flag, value)| [flag.to_string(), value]));
     if parts.counts {
-        // 2^0 nanoseconds an instruction; idle, the clock goes with the time on the wall.
+        // 2^0 nanoseconds an instruction; when idle, the clock follows real time.
         words.extend(["-icount", "shift=0,sleep=on"].map(String::from));
     }
     for (at, disk) in parts.disks.iter().enumerate() {
@@ -241,14 +241,14 @@ pub(crate) fn command(parts: &Parts, folder: &Path) -> Command {
     Command::new(words)
 }
 
-/// What stands behind the guest's disk.
+/// The backing of the guest's disk.
 fn drive(at: usize, disk: &Path, start: Start) -> String {
     let name = format!("if=none,id=disk{}", at + 1);
     match start {
-        // The guest has looked at it before it is kept, and must not know anything of a disk that others are given.
+        // The guest reads its disk before it is saved, and must not remember anything of a disk that its copies get.
         Start::BootToKeep(bytes) => format!("{name},driver=null-co,read-zeroes=on,size={}", bytes[at]),
-        // cache=none: past the host's page cache, and the guest's flushes reach the disk. A disk's errors are the guest's to deal with, though it be full:
-        // by itself QEMU would stop the machine then.
+        // cache=none: past the host's page cache, and the guest's flushes reach the disk. The guest handles a disk's errors, even if it is
+        // full: by default QEMU would then stop the machine.
         Start::Boot | Start::Restore(_) => {
             let disk = disk.display();
             format!("{name},format=raw,cache=none,aio=native,discard=unmap,rerror=report,werror=report,file={disk}")

@@ -1,6 +1,6 @@
-//! The modules that a guest needs of its kernel: those of its filesystems and of the machine, with all that these depend on.
+//! The kernel modules that a guest needs: those of its filesystems and of the machine, with all their dependencies.
 //! In: a kernel, filesystems, and the lists that depmod(8) makes. Out: files with their places, and names to load.
-//! Kernels rename and split modules, so names are followed through the kernel's own lists of aliases and soft dependencies.
+//! Kernels rename and split modules, so names are resolved through the kernel's own lists of aliases and soft dependencies.
 
 use super::kernel::Kernel;
 use crate::error::StagingError;
@@ -8,8 +8,8 @@ use crate::filesystems::description::Filesystem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Modules of the machine that QEMU is asked for, of the schedulers, and of what filesystems ask for by another name. Those that
-/// a kernel does not have are built in, or not needed by it.
+/// Modules of the QEMU machine and of schedulers, and those that filesystems request by another name. Modules that a kernel lacks are built
+/// in, or not needed by it.
 const MODULES: [&str; 18] = [
     "virtio_pci",
     "virtio_blk",
@@ -33,20 +33,20 @@ const MODULES: [&str; 18] = [
 
 /// Modules for a guest.
 pub(super) struct Modules {
-    /// Files, and where they go.
+    /// Files, and their places in the guest.
     pub files: Vec<(PathBuf, PathBuf)>,
     /// Names to load.
     pub load: Vec<String>,
 }
 
-/// The modules that are needed, with all that these depend on.
+/// The needed modules, with all their dependencies.
 pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Modules, StagingError> {
     let Some(folder) = &kernel.modules else {
         return Ok(Modules { files: Vec::new(), load: Vec::new() });
     };
     let list = std::fs::read_to_string(folder.join("modules.dep"))
         .map_err(|error| StagingError::file("read", &folder.join("modules.dep"), error))?;
-    // A kernel that has neither asks for none of what they would name.
+    // A kernel without these lists requests nothing that they would name.
     let [softly, aliases] =
         ["modules.softdep", "modules.alias"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap_or_default());
     let known = Known::read(&list, &softly, &aliases);
@@ -63,7 +63,7 @@ pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Mo
         }
     }
     let place = Path::new("/lib/modules").join(&kernel.release);
-    // The lists by which modprobe finds a module and what it depends on.
+    // The lists by which modprobe finds a module and its dependencies.
     let lists = std::fs::read_dir(folder).map_err(|error| StagingError::file("inspect", folder, error))?;
     let lists = lists.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     let lists: Vec<String> = lists.filter(|name| name.starts_with("modules.")).collect();
@@ -71,13 +71,13 @@ pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Mo
     Ok(Modules { files: files.map(|name| (folder.join(&name), place.join(&name))).collect(), load })
 }
 
-/// What depmod's lists say of a kernel's modules, by names with underscores.
+/// depmod's lists of a kernel's modules, by names with underscores.
 struct Known<'l> {
-    /// File of each module, and files of those that it cannot be loaded without.
+    /// File of each module, and files of the modules that it needs to load.
     files: BTreeMap<String, (&'l str, Vec<&'l str>)>,
-    /// What a module asks for while it works: checksums of btrfs, which the kernel finds by the name of their algorithm.
+    /// What a module requests at run time: checksums of btrfs, which the kernel finds by the name of their algorithm.
     soft: BTreeMap<String, Vec<&'l str>>,
-    /// Modules that answer to another name.
+    /// Modules with another name.
     aliases: BTreeMap<String, Vec<String>>,
 }
 
@@ -102,7 +102,7 @@ impl<'l> Known<'l> {
         known
     }
 
-    /// The modules that a name means; none where the kernel has it built in, or not at all.
+    /// The modules that a name means; none if the kernel has it built in, or not at all.
     fn called(&self, name: &str) -> Vec<String> {
         let name = normal(name);
         let found = if self.files.contains_key(&name) {
@@ -113,7 +113,7 @@ impl<'l> Known<'l> {
         found.into_iter().filter(|module| self.files.contains_key(module)).collect()
     }
 
-    /// Adds the files of a module and of all that it depends on or asks for.
+    /// Adds the files of a module and of all that it depends on or requests.
     fn add(&self, module: &str, paths: &mut BTreeSet<&'l str>) {
         let Some((path, needs)) = self.files.get(module) else { return };
         if !paths.insert(path) {
@@ -134,7 +134,7 @@ fn module_name(path: &str) -> String {
     normal(file.split(".ko").next().unwrap_or(file))
 }
 
-/// Whether a kernel has a filesystem: as a module, or built in. A kernel without a modules folder is believed.
+/// Whether a kernel has a filesystem: as a module, or built in. A kernel without a modules folder is assumed to have it.
 pub(crate) fn kernel_has(kernel: &Kernel, name: &str) -> bool {
     let Some(folder) = &kernel.modules else {
         return true;
@@ -146,7 +146,7 @@ pub(crate) fn kernel_has(kernel: &Kernel, name: &str) -> bool {
         .iter()
         .flat_map(|list| list.lines())
         .any(|line| line.split(':').next().is_some_and(|path| module_name(path) == name));
-    // ext4 serves ext2 and ext3, and is what Debian's kernels mount them with.
+    // ext4 implements ext2 and ext3; Debian's kernels mount them with it.
     listed || (["ext2", "ext3"].contains(&name.as_str()) && kernel_has(kernel, "ext4"))
 }
 

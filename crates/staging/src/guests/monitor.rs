@@ -1,5 +1,5 @@
-//! QEMU's monitor: the state of a machine, its memory included, is taken down once its guest is up.
-//! In: the stream of a monitor. Out: the state, in a file that lives in memory and has no name.
+//! QEMU's monitor: saves the state of a machine, with its memory, once its guest is up.
+//! In: the stream of a monitor. Out: the state, in an unnamed file in memory.
 //! Sources: QEMU's docs/interop/qmp-spec.rst and its description of `migrate`.
 
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the monitor, and the state behind it, may say nothing.
+/// How long the monitor, and the stream of the state, may be silent.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How long QEMU may take to call it done once all was written.
+/// How long QEMU may take to report completion after all is written.
 const DONE_LIMIT: Duration = Duration::from_secs(5);
-/// Bytes a second: as fast as it goes.
+/// Bytes a second: as fast as possible.
 const UNLIMITED: u64 = 1 << 40;
 
 /// A monitor that takes commands.
@@ -41,7 +41,7 @@ enum Arguments<'a> {
     To { uri: &'a str },
 }
 
-/// A line of the monitor; one that is no answer has neither.
+/// A line of the monitor; one that is not an answer has neither field.
 #[derive(Deserialize)]
 struct Said {
     #[serde(rename = "return")]
@@ -51,7 +51,7 @@ struct Said {
 
 #[derive(Deserialize)]
 struct Returned {
-    /// Of what is being taken down: `active`, `completed`, `failed` ...
+    /// Status of the save: `active`, `completed`, `failed` ...
     status: Option<String>,
     /// Why it failed.
     #[serde(rename = "error-desc")]
@@ -64,7 +64,7 @@ struct Refusal {
 }
 
 impl Monitor {
-    /// Begins to talk.
+    /// Opens the conversation.
     ///
     /// # Errors
     /// It does not answer as a monitor.
@@ -75,7 +75,7 @@ impl Monitor {
         Ok(monitor)
     }
 
-    /// Takes the machine's state down into a file, through a socket that is made in `folder`; the machine stands still afterwards.
+    /// Saves the machine's state into a file, through a socket that is made in `folder`; the machine is stopped afterwards.
     ///
     /// # Errors
     /// QEMU refuses or fails, or the state has more bytes than `most`; in words.
@@ -98,7 +98,7 @@ impl Monitor {
         Ok(file)
     }
 
-    /// Waits until QEMU calls it done.
+    /// Waits until QEMU reports completion.
     fn completed(&mut self) -> Result<(), String> {
         let end = Instant::now() + DONE_LIMIT;
         loop {
@@ -117,7 +117,7 @@ impl Monitor {
         }
     }
 
-    /// Gives one command, and waits for its answer.
+    /// Sends one command, and waits for its answer.
     fn tell(&mut self, execute: &str, arguments: Option<Arguments>) -> Result<Returned, String> {
         let told = serde_json::to_vec(&Told { execute, arguments }).map_err(|error| error.to_string())?;
         self.output.write_all(&[&told[..], b"\n"].concat()).map_err(unheard)?;
@@ -138,7 +138,7 @@ impl Monitor {
     }
 }
 
-/// The stream of who connects, within the time that may pass in silence.
+/// The stream of the first connection, within the silence limit.
 fn accepted(listener: &UnixListener) -> io::Result<UnixStream> {
     listener.set_nonblocking(true)?;
     let end = Instant::now() + SILENCE;
@@ -165,7 +165,7 @@ fn unheard(error: io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// A monitor that says these lines, one for each that it is told after its greeting.
+    /// A monitor that sends these lines, one for each command after its greeting.
     fn monitor(lines: &'static [&'static str]) -> Result<Monitor, String> {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         std::thread::spawn(move || {

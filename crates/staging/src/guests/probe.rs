@@ -1,5 +1,5 @@
-//! What a filesystem can do on another kernel: found out in a guest of it, on images in the guest's memory.
-//! In: a target and a contender that names a kernel. Out: the answers of `features`, as the guest found them.
+//! What a filesystem can do on another kernel: tested in a guest with that kernel, on images in the guest's memory.
+//! In: a target and a contender that names a kernel. Out: the answers of `features` from the guest.
 
 use super::stage::{BOOT_LIMIT, in_guest};
 use crate::error::StagingError;
@@ -9,11 +9,11 @@ use crate::stage::target::{Target, of_contender};
 use records::{Cause, Contender};
 use std::time::Duration;
 
-/// How long all questions together may take there; each try has a limit of its own.
+/// Time limit of all questions together; each has a limit of its own.
 const PROBE_LIMIT: Duration = Duration::from_secs(900);
 
 impl Target {
-    /// Probes a contender's filesystem in a guest of the kernel that it names, on images of so many bytes.
+    /// Probes a contender's filesystem in a guest of the kernel that it names, on images of `bytes`.
     ///
     /// # Errors
     /// No guest boots, or the filesystem cannot be made or mounted there at all.

@@ -1,6 +1,6 @@
-//! Programs without what only a debugger reads.
-//! In: an ELF file. Out: the same program, cut behind what is loaded to run it.
-//! A guest unpacks its programs into memory, and a program built for debugging is ten times its own size.
+//! Programs without the parts that only a debugger reads.
+//! In: an ELF file. Out: the same program, cut after the part that is loaded to run it.
+//! A guest unpacks its programs into memory, and debugging data makes a program ten times as large.
 
 /// The part of a 64-bit little-endian ELF file that its segments cover; every other file as it is.
 pub(crate) fn slim(mut file: Vec<u8>) -> Vec<u8> {
@@ -8,13 +8,13 @@ pub(crate) fn slim(mut file: Vec<u8>) -> Vec<u8> {
         return file;
     };
     file.truncate(end);
-    // No table of sections any more: its offset, the number of entries and the section of their names.
+    // No section table any more: its offset, the number of entries and the section of their names.
     file[0x28..0x30].fill(0);
     file[0x3c..0x40].fill(0);
     file
 }
 
-/// Behind the last byte that any program header speaks of.
+/// The end of the last byte that a program header covers.
 fn loaded_end(file: &[u8]) -> Option<usize> {
     const SIXTY_FOUR_BIT_LITTLE_ENDIAN: [u8; 2] = [2, 1];
     if file.len() < 0x40 || !file.starts_with(b"\x7fELF") || file[4..6] != SIXTY_FOUR_BIT_LITTLE_ENDIAN {

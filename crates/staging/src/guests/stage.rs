@@ -1,6 +1,6 @@
-//! A stage in a guest, as the host sees it: the disk is put up here, everything on it there.
+//! A stage in a guest, as the host sees it: the disk is set up here, everything on it in the guest.
 //! In: a target and a contender that names a kernel. Out: a [`Remote`] stage over [`Serial`], the guest's port and its disk.
-//! Whatever way it ends, the machine goes first, then its disk.
+//! However it ends, the machine ends first, then its disk.
 
 use super::content;
 use super::kept::KeptGuests;
@@ -26,15 +26,15 @@ use system::{Command, Evidence, Snapshot, Watch};
 
 /// How long an ordinary guest may take to boot.
 pub(super) const BOOT_LIMIT: Duration = Duration::from_secs(90);
-/// The same where its clock goes by instructions, which takes twice as long, and much longer on a busy machine.
+/// The same if its clock counts instructions: this takes twice as long, and much longer on a busy machine.
 const COUNTING_BOOT_LIMIT: Duration = Duration::from_secs(300);
-/// How long the kernel's virtual machines are tried for.
+/// Time limit of the trial boot with KVM.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// Memory of a guest: half of this machine's, at most this.
 const MOST_MEMORY: u64 = 2 << 30;
 /// The axis of modelled disks, which are the host's.
 const DISK: &str = "disk";
-/// Below this no ordinary kernel boots.
+/// No ordinary kernel boots with less.
 const LEAST_MEMORY: u64 = 384 << 20;
 
 /// Kernels, archives and saved states that guests start from, prepared for the first guest. Clones share them.
@@ -47,13 +47,13 @@ struct Shared {
     backend: Option<(Backend, String)>,
     /// The folder of all this, and the id of the target that made and removes it.
     folder: Option<(PathBuf, String)>,
-    /// Where that folder is made, where it cannot be beside the images.
+    /// Where that folder is made, if it cannot be next to the images.
     beside: Option<PathBuf>,
-    /// Kernels' files, and what emulated processors boot in their place; None where that is the file itself.
+    /// Kernel files, and what emulated processors boot instead; None if they boot the file itself.
     unpacked: BTreeMap<PathBuf, Option<PathBuf>>,
     /// Filesystems that will be staged in each kernel, so that one archive serves them all.
     expected: BTreeMap<String, BTreeSet<String>>,
-    /// Guests that were booted, of which others begin as copies.
+    /// Saved guests, of which others start as copies.
     kept: KeptGuests,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Prepared {
     filesystems: BTreeSet<String>,
 }
 
-/// The way into a guest: its serial port, and the disk that this machine lends it.
+/// The connection to a guest: its serial port, and the disk that this machine provides.
 pub struct Serial<'g> {
     machine: Machine,
     disk: Stage<'g>,
@@ -80,23 +80,23 @@ pub struct Serial<'g> {
     looked: Option<Snapshot>,
 }
 
-/// What a guest is started from, and what is asked of it first.
+/// What a guest is started from, and the first request to it.
 #[derive(Debug, Clone)]
 struct Booting {
     prepared: Prepared,
-    /// The kernel without its compression, where that is to be booted.
+    /// The kernel without its compression, if that is to be booted.
     unpacked: Option<PathBuf>,
     backend: Backend,
     /// It boots for each trial.
     boots: bool,
-    /// Its clock goes by instructions.
+    /// Its clock counts instructions.
     counts: bool,
     asked: Asked,
 }
 
 impl Booting {
-    /// Boots a guest on the disk that a stage has put up. Where a kernel does not come up without its compression, as with a QEMU that knows
-    /// no PVH, it is booted as it is shipped, and so is every later one of it.
+    /// Boots a guest on the disk of a stage. If a kernel does not start without its compression, as with a QEMU without PVH, it is booted
+    /// as it is shipped from then on.
     fn start(&mut self, disk: &mut Stage<'_>) -> Result<Machine, StagingError> {
         let Some(unpacked) = self.unpacked.clone() else { return self.start_kernel(&self.prepared.kernel.image, disk) };
         self.start_kernel(&unpacked, disk).or_else(|_| {
@@ -137,7 +137,7 @@ impl Target {
         self.guests = guests.clone();
     }
 
-    /// Says which contenders will come, so that what their guests need is made ready once.
+    /// Announces the contenders to come, so that what their guests need is prepared once.
     pub fn expect<'c>(&mut self, contenders: impl IntoIterator<Item = &'c Contender>) {
         for contender in contenders {
             if let Some(kernel) = contender.kernel.clone().filter(|kernel| kernel::is_guest(Some(kernel))) {
@@ -146,12 +146,12 @@ impl Target {
         }
     }
 
-    /// Has what guests are booted from be made in this folder, and not beside the images, where there is no room for it.
+    /// Prepares guests in this folder instead of next to the images, where there is no room.
     pub fn make_guests_in(&mut self, folder: &Path) {
         self.guests.shared().beside = Some(folder.to_owned());
     }
 
-    /// Puts a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
+    /// Sets a contender up in a guest of the kernel that it names: booted, made, mounted, read back.
     pub fn stage_in_guest(&mut self, contender: &Contender) -> Result<Remote<Serial<'_>>, StagingError> {
         self.check(contender)?;
         let label = contender.label.clone();
@@ -212,7 +212,7 @@ impl Target {
         Ok(prepared)
     }
 
-    /// A folder beside the images, which is removed with the target.
+    /// A folder next to the images, which is removed with the target.
     fn guest_folder(&mut self) -> Result<PathBuf, StagingError> {
         let mut shared = self.guests.shared();
         if let Some((folder, _)) = &shared.folder {
@@ -231,7 +231,7 @@ impl Target {
         Ok(folder)
     }
 
-    /// What makes guests' processors here: tried once, by booting one.
+    /// How guests' processors are provided here: determined once, by a trial boot.
     pub(super) fn backend(&mut self, prepared: &Prepared) -> Result<(Backend, String), StagingError> {
         let known = self.guests.shared().backend.clone();
         if let Some(known) = known {
@@ -244,7 +244,7 @@ impl Target {
         Ok(found)
     }
 
-    /// What makes processors of this contender's guests here, and why; its kernel is made ready and tried for that.
+    /// How processors of this contender's guests are provided here, and why; this prepares and boots its kernel.
     ///
     /// # Errors
     /// Its kernel cannot be used, or lacks its filesystem.
@@ -276,7 +276,7 @@ impl Target {
         found.map_err(|error| format!("KVM cannot boot a guest here ({error})"))
     }
 
-    /// A guest that is lent no disk. Its folder is to be removed after it.
+    /// A guest without a disk. The caller removes its folder afterwards.
     pub(super) fn without_disk(
         &mut self,
         prepared: &Prepared,
@@ -298,7 +298,7 @@ impl Target {
         Machine::start(&parts, &self.journal, &mut self.mark)
     }
 
-    /// Removes what this target made ready for guests. Another one that has guests afterwards makes it anew.
+    /// Removes what this target prepared for guests. Another target that starts guests later prepares it again.
     pub(crate) fn forget_guests(&mut self) {
         let mut shared = self.guests.shared();
         if let Some((folder, _)) = shared.folder.take_if(|(_, id)| *id == self.mark.id()) {
@@ -314,7 +314,7 @@ impl Target {
     }
 }
 
-/// The command that would start a guest on a disk; which accelerator it names is only known when it was tried.
+/// The command that would start a guest on a disk; its accelerator is only known after a trial boot.
 pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command {
     let parts = Parts {
         kernel: Path::new(kernel),
@@ -329,10 +329,10 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
     machine::command(&parts, &folder.join("guest"))
 }
 
-/// Whether this process may use the kernel's virtual machines; why not.
+/// Whether this process may use KVM; if not, why.
 ///
 /// # Errors
-/// It may not, or there are none.
+/// It may not, or there is no KVM.
 pub fn kvm_opens() -> Result<(), String> {
     let opened = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
     opened.map(drop).map_err(|error| format!("/dev/kvm cannot be opened ({error})"))
@@ -357,14 +357,14 @@ fn by_instructions() -> (Backend, String) {
     (Backend::Emulation, why.into())
 }
 
-/// The contender as the guest stages it: there the kernel is the one that runs, and the machine is what it is.
+/// The contender as the guest stages it: without a kernel, and without axes of the machine.
 pub(super) fn in_guest(contender: &Contender) -> Contender {
     let mut inside = Contender { kernel: None, ..contender.clone() };
     axes::OF_GUESTS.iter().chain([&DISK]).for_each(|name| _ = inside.axes.remove(*name));
     inside
 }
 
-/// Refuses what only a virtual machine could be, of a contender that does not run in one.
+/// Rejects axes of virtual machines for a contender that does not run in one.
 pub(crate) fn check_absent(contender: &Contender) -> Result<(), StagingError> {
     match axes::OF_GUESTS.iter().find(|name| axes::value(contender, name).is_some()) {
         None => Ok(()),
@@ -379,7 +379,7 @@ pub(crate) fn check_absent(contender: &Contender) -> Result<(), StagingError> {
 /// What guests need.
 const NEEDED: [(&str, &str); 3] = [(QEMU, "qemu-system-x86"), ("modprobe", "kmod"), ("depmod", "kmod")];
 
-/// What this machine lacks for guests, as what would help; None where it lacks nothing.
+/// What this machine lacks for guests, as a hint for the user; None if it lacks nothing.
 pub fn lacks() -> Option<String> {
     if !cfg!(target_arch = "x86_64") {
         return Some("guests run on x86-64 only".into());
@@ -390,7 +390,7 @@ pub fn lacks() -> Option<String> {
     (!words.is_empty()).then(|| format!("apt-get install {}", words.join(" ")))
 }
 
-/// What cannot be staged in a guest, as far as it can be told without starting one.
+/// Rejects what cannot be staged in a guest, as far as that can be determined without starting one.
 pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingError> {
     if !cfg!(target_arch = "x86_64") {
         let problem = format!("needs the kernel {kernel}, and guests run on x86-64 only");
@@ -407,7 +407,7 @@ pub(crate) fn check(contender: &Contender, kernel: &str) -> Result<(), StagingEr
 }
 
 impl Serial<'_> {
-    /// What the host knows of the guest and its disk, beside what was found in it.
+    /// Adds what the host knows of the guest and its disk.
     fn tell(&self, found: &mut Found, tried: String) {
         found.backend = Some(self.booting.backend);
         found.kernel = self.machine();
@@ -427,7 +427,7 @@ impl Serial<'_> {
 }
 
 impl Remote<Serial<'_>> {
-    /// Boots another guest on the same disk, where the one before was lost, and has the contender be made there anew: what stood on the disk is gone.
+    /// Boots another guest on the same disk after the last one was lost, and makes the contender anew there: the old content of the disk is gone.
     ///
     /// # Errors
     /// It does not boot, or the contender cannot be made.
@@ -440,7 +440,7 @@ impl Remote<Serial<'_>> {
         self.stage_there(asked)
     }
 
-    /// The image on this machine that is the guest's disk; absent where it is a real device.
+    /// The image on this machine that is the guest's disk; absent if it is a real device.
     pub fn image(&self) -> Option<&Path> {
         self.transport.disk.image()
     }
@@ -453,7 +453,7 @@ impl Transport for Serial<'_> {
 
     fn end(&mut self) -> Down {
         let target = &mut *self.disk.target;
-        // What is on the disk was unmounted and checked, or nobody wants it any more: switching off in order would only take time.
+        // The disk is unmounted and checked, or no longer needed: an orderly power-off would only take time.
         self.machine.end_at_once(&target.journal, &mut target.mark);
         self.disk.take_down()
     }
@@ -494,11 +494,11 @@ impl Drop for Serial<'_> {
     }
 }
 
-/// One evidence of two: what the guest saw of itself, and what the host saw of everything else.
+/// Combines two views: the guest's own, and the host's view of everything else.
 fn both(guest: Evidence, host: Evidence, watch: &Watch) -> Evidence {
     let mut beneath = host.beneath;
     beneath.extend(watch.device.clone().zip(host.device));
-    // A guest does not know when its own processors were taken away.
+    // A guest cannot see when its processors were taken away.
     let stolen = host.cpu.steal_ns as f64 / host.cpu.total_ns().max(1) as f64;
     let mut cpu = guest.cpu;
     cpu.steal_ns = cpu.steal_ns.max((stolen * cpu.total_ns() as f64) as u64);

@@ -1,7 +1,7 @@
-//! A kernel without its compression, so that an emulated processor need not unpack it, which is half of its boot.
-//! In: a kernel's file as distributions ship it. Out: the ELF file in it, where QEMU can boot that; else nothing, and the file is booted as it is.
-//! Where the payload lies says the boot protocol of x86 (Documentation/arch/x86/boot.rst); by which address QEMU enters it, the ELF note of
-//! PVH (XEN_ELFNOTE_PHYS32_ENTRY in the kernel's include/xen/interface/elfnote.h).
+//! A kernel without its compression, so that an emulated processor need not unpack it, which takes half of its boot.
+//! In: a kernel's file as distributions ship it. Out: the ELF file in it, if QEMU can boot that; else none, and the file is booted as it is.
+//! The boot protocol of x86 defines the place of the payload (Documentation/arch/x86/boot.rst). The ELF note of PVH defines the address at
+//! which QEMU enters it (XEN_ELFNOTE_PHYS32_ENTRY in the kernel's include/xen/interface/elfnote.h).
 
 use super::kernel_file::SIGNATURE;
 use std::fs::File;
@@ -11,29 +11,29 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{Command, Journal};
 
-/// Bytes of a kernel's file, and of what is in it, at most.
+/// Limits for the bytes of a kernel's file, and of its unpacked content.
 const MOST_PACKED: u64 = 256 << 20;
 const MOST_UNPACKED: u64 = 1 << 30;
-/// How long a program may unpack.
+/// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The first protocol that tells where the payload lies.
+/// The first protocol version with the place of the payload.
 const TELLS_ITS_PAYLOAD: u16 = 0x208;
-/// Program headers of an ELF file, and bytes of its notes, that are looked at.
+/// Limits for program headers of an ELF file, and for bytes of its notes.
 const MOST_HEADERS: usize = 64;
 const MOST_NOTES: u64 = 64 << 10;
-/// Type of a program header of notes, and of Xen's note that tells the entry of PVH.
+/// Type of a program header of notes, and of Xen's note with the PVH entry.
 const NOTES: u32 = 4;
 const ENTRY_OF_PVH: u32 = 18;
 
-/// How payloads begin, what unpacks them, and whether their size stands behind them, where the kernel's build puts it.
+/// How payloads begin, the program that unpacks them, and whether the kernel's build appended their size.
 const PACKERS: [(&[u8], &str, bool); 3] = [
     (b"\xfd7zXZ\0", "xz", true),
     (b"\x28\xb5\x2f\xfd", "zstd", true),
-    // Its own end tells the size.
+    // Its format ends with the size.
     (b"\x1f\x8b\x08", "gzip", false),
 ];
 
-/// The kernel of a file, unpacked into a folder; None where it is packed in another way, its program is missing, or QEMU could not enter it.
+/// The kernel of a file, unpacked into a folder; None if it is packed in another way, its program is missing, or QEMU could not enter it.
 pub(super) fn unpacked(image: &Path, release: &str, folder: &Path, journal: &Journal) -> Option<PathBuf> {
     let mut file = Vec::new();
     File::open(image).ok()?.take(MOST_PACKED).read_to_end(&mut file).ok()?;
@@ -52,14 +52,14 @@ pub(super) fn unpacked(image: &Path, release: &str, folder: &Path, journal: &Jou
     None
 }
 
-/// The packed kernel in a file, the program that unpacks it, and its size then.
+/// The packed kernel in a file, the program that unpacks it, and its unpacked size.
 fn payload(file: &[u8]) -> Option<(&[u8], &'static str, u64)> {
     let word = |at: usize| file.get(at..at + 4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
     let (at, signature) = SIGNATURE;
     if file.get(at..at + signature.len()) != Some(signature) || (word(0x206)? as u16) < TELLS_ITS_PAYLOAD {
         return None;
     }
-    // Sectors of the part for real mode, behind the first; none told means four.
+    // Sectors of the real-mode part, after the first; 0 means four.
     let sectors = match file[0x1f1] {
         0 => 4,
         told => usize::from(told),
@@ -72,7 +72,7 @@ fn payload(file: &[u8]) -> Option<(&[u8], &'static str, u64)> {
     (size <= MOST_UNPACKED).then_some((if *size_behind { rest } else { packed }, program, size))
 }
 
-/// Whether a 64-bit ELF file tells where PVH enters it.
+/// Whether a 64-bit ELF file has the PVH entry.
 fn has_entry(elf: &File) -> bool {
     let read = |at: u64, bytes: usize| {
         let mut read = vec![0; bytes];
@@ -88,7 +88,7 @@ fn has_entry(elf: &File) -> bool {
     })
 }
 
-/// Whether Xen's note of the entry is among notes: sizes of name and content, type, both padded to four bytes.
+/// Whether Xen's note of the entry is among the notes. Each has the sizes of name and content, and its type; both are padded to four bytes.
 fn tells_entry(mut notes: &[u8]) -> bool {
     let word = |notes: &[u8], at: usize| u32::from_le_bytes(notes[at..at + 4].try_into().unwrap_or_default());
     while notes.len() >= 12 {

@@ -1,7 +1,6 @@
 //! This side's end of a stream to a process that serves a stage.
-//! In: the stream, and somebody who knows what becomes of the other end ([`Peer`]). Out: answers, the engine's line, and why the
-//! other end was lost.
-//! A thread listens: other ends that fall silent, speak nonsense or say too much are ended here.
+//! In: the stream, and a [`Peer`] that knows how the other end ended. Out: answers, the engine's lines, and why the other end was lost.
+//! A thread listens. It ends peers that fall silent, send invalid messages or send too much.
 
 use super::message::{self, Answered, Ask, ENGINE, Heard, Hello, Waking};
 use crate::staged::Line;
@@ -12,26 +11,26 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long the other end may be silent: it says that it lives once a second.
+/// How long the other end may be silent: it sends a heartbeat once a second.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often a silent stream is looked at.
+/// How often a silent stream is checked.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long the engine's lines may lie unread: whoever asks it something reads at once.
+/// How long the engine's lines may stay unread: a process that requests something reads at once.
 const UNREAD: Duration = Duration::from_secs(10);
-/// How long a message may take to be written.
+/// How long writing a message may take.
 const WRITING: Duration = Duration::from_secs(120);
 
 /// The other end, as the process that this side started.
 pub trait Peer: Send + Sync {
     /// What it is called in messages: "the guest".
     fn name(&self) -> &str;
-    /// What became of it, in words, asked after its stream has ended.
+    /// How it ended, in words; called after its stream has ended.
     fn fate(&self) -> String;
-    /// What must be said beside its own errors; empty where there is nothing.
+    /// A remark for its errors; may be empty.
     fn remark(&self) -> &str {
         ""
     }
-    /// What it said last beside the stream, to be put behind a sentence; empty where there is nothing.
+    /// Its last output outside the stream, to be appended to a sentence; may be empty.
     fn last_words(&self) -> String {
         String::new()
     }
@@ -39,18 +38,18 @@ pub trait Peer: Send + Sync {
     fn kill(&self);
 }
 
-/// A stream to a process that serves.
+/// A stream to a serving process.
 pub struct Link {
     port: Arc<Mutex<UnixStream>>,
     answers: Receiver<Answered>,
     state: Arc<State>,
 }
 
-/// What the listening thread and this side know.
+/// State that the listening thread and this side share.
 struct State {
     peer: Box<dyn Peer>,
     known: Mutex<Known>,
-    /// Where the engine's lines go, while somebody reads them.
+    /// Where the engine's lines go, while there is a reader.
     engine: Mutex<Option<UnixStream>>,
 }
 
@@ -58,7 +57,7 @@ struct State {
 struct Known {
     hello: Option<Hello>,
     heard: Option<Instant>,
-    /// Why it was ended from this side.
+    /// Why this side ended it.
     ended: Option<String>,
     engine_ended: Option<String>,
     /// Its stream has ended.
@@ -69,23 +68,23 @@ impl Link {
     /// Begins to listen.
     ///
     /// # Errors
-    /// The system refuses another handle or a thread's time limits.
+    /// The system refuses another handle or the time limits of the stream.
     pub fn open(stream: UnixStream, peer: impl Peer + 'static) -> io::Result<Link> {
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(WRITING))?;
         let port = Arc::new(Mutex::new(stream.try_clone()?));
         let state = Arc::new(State { peer: Box::new(peer), known: Mutex::default(), engine: Mutex::default() });
-        // One question is answered at a time.
+        // One request is answered at a time.
         let (sender, answers) = sync_channel(1);
         let listening = Arc::clone(&state);
         std::thread::spawn(move || listening.listen(stream, &sender));
         Ok(Link { port, answers, state })
     }
 
-    /// Waits until the other end says that it is up.
+    /// Waits for the hello of the other end.
     ///
     /// # Errors
-    /// It does not within `limit`, ends, or comes from another build; in words.
+    /// It sends none within `limit`, ends, or comes from another build; in words.
     pub fn await_hello(&self, limit: Duration) -> Result<(), String> {
         let end = Instant::now() + limit;
         loop {
@@ -103,7 +102,7 @@ impl Link {
         }
     }
 
-    /// Has the other end go on as a copy of one that had said hello, and waits until it says its own.
+    /// Makes the other end continue as a copy of one that had sent its hello, and waits for its own hello.
     ///
     /// # Errors
     /// It cannot take over what a copy lacks, does not answer within `limit`, or ends; in words.
@@ -118,20 +117,20 @@ impl Link {
         self.state.known().hello.as_ref().map(|hello| hello.kernel.clone()).unwrap_or_default()
     }
 
-    /// Whether the other end says nothing any more.
+    /// Whether the stream from the other end has ended.
     pub fn is_closed(&self) -> bool {
         self.state.known().closed
     }
 
-    /// What must be said beside the other end's errors.
+    /// A remark for the other end's errors.
     pub(crate) fn remark(&self) -> &str {
         self.state.peer.remark()
     }
 
-    /// Asks something, and waits for the answer; `limit` is longer than those of everything that is done for it.
+    /// Sends a request and waits for the answer; `limit` is longer than those of everything that is done for it.
     ///
     /// # Errors
-    /// The other end was lost, before or meanwhile; in words. One that takes longer is ended.
+    /// The other end was lost, before or meanwhile; in words. An end that takes longer is ended.
     pub(crate) fn ask(&self, ask: &Ask, limit: Duration) -> Result<Answered, String> {
         let lost = || format!("{} was lost: {}", self.state.peer.name(), self.state.fate());
         message::send(&mut *locked(&self.port), ask).map_err(|error| {
@@ -148,7 +147,7 @@ impl Link {
         })
     }
 
-    /// The line to the engine; asked before the engine is started, so that none of its words is lost.
+    /// The connection to the engine; opened before the engine is started, so that no output is lost.
     ///
     /// # Errors
     /// The system has no file descriptor left.
@@ -162,14 +161,14 @@ impl Link {
             output: Box::new(theirs),
             fate: Box::new(move || state.fate()),
             hang_up: Box::new(move || {
-                // Whoever is gone already needs not be told.
+                // This may fail: an end that is gone has no engine.
                 let _ = message::send(&mut *locked(&port), &Ask::EndEngine);
                 ending.end_engine();
             }),
         })
     }
 
-    /// Says that nothing more will be asked: the other end takes down what stands, and ends.
+    /// Ends the requests: the other end tears down its stage, and exits.
     pub fn hang_up(&self) {
         let _ = locked(&self.port).shutdown(Shutdown::Write);
     }
@@ -213,11 +212,11 @@ impl State {
             }
         }
         self.known().closed = true;
-        // Whoever waits for the engine hears at once that nothing will come any more.
+        // A reader of the engine's output learns at once that nothing more will come.
         self.end_engine();
     }
 
-    /// An error where it has been silent for too long. Before its first word it starts, which has a limit of its own.
+    /// An error if it has been silent for too long. Until its first message it is starting, which has a limit of its own.
     fn is_silent(&self, silence: Duration) -> Result<(), String> {
         match self.known().heard {
             Some(heard) if heard.elapsed() > silence => {
@@ -228,7 +227,7 @@ impl State {
         }
     }
 
-    /// What was heard; an error where the other end is not to be listened to any more.
+    /// Handles a received line; an error if the other end must be ended.
     fn take(&self, line: &[u8], answers: &SyncSender<Answered>) -> Result<(), String> {
         if let Some(words) = line.strip_prefix(&[ENGINE]) {
             self.pass_on(words);
@@ -264,7 +263,7 @@ impl State {
         }
     }
 
-    /// Ends the engine's output for whoever reads it.
+    /// Ends the engine's output for its reader.
     fn end_engine(&self) {
         *locked(&self.engine) = None;
     }
@@ -307,13 +306,13 @@ fn misunderstood(error: &dyn std::fmt::Display) -> String {
     format!("it sent an invalid message and was killed: {error}")
 }
 
-/// How long the other end may be silent; another time in seconds can be set for machines that are slower or quicker than most.
+/// How long the other end may be silent; the environment can set another time in seconds, for slower or faster machines.
 fn silence() -> Duration {
     let asked = std::env::var("BAKEOFF_GUEST_SILENCE").ok().and_then(|text| text.parse().ok());
     asked.map_or(SILENCE, Duration::from_secs)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere leaves whole values behind.
+    // A panic elsewhere leaves complete values.
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }

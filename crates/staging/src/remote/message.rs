@@ -1,6 +1,6 @@
-//! What is said about a stage between those who use it and the process that serves it, as JSON lines over one stream.
-//! In and out: [`Ask`] from the one side, [`Heard`] from the other; lines of the engine pass both ways beside them, marked.
-//! Both ends must come from one build, which the first message tells.
+//! Messages about a stage between its users and the process that serves it, as JSON lines over one stream.
+//! In and out: [`Ask`] from one side, [`Heard`] from the other; lines of the engine pass both ways between them, marked.
+//! Both ends must come from one build; the first message carries the version.
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -16,34 +16,34 @@ use system::Record;
 /// Longest line, in bytes: one more MiB than the engine's own longest.
 const LINE_LIMIT: usize = 65 << 20;
 
-/// First byte of a line that is the engine's, or for it. No message begins so.
+/// First byte of a line from or for the engine. No message begins with it.
 pub(crate) const ENGINE: u8 = b'>';
 
-/// The contender that is to be served, and what must be known to make it.
+/// The contender to be served, and what is needed to make it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Asked {
     /// The contender.
     pub contender: Box<Contender>,
-    /// Its filesystem's description, as its file has it; None where nothing is made.
+    /// Its filesystem's description, as in its file; None if nothing is made.
     pub description: Option<String>,
-    /// Id of the mark of the run that lends the disk, so that labels on it are those that the run knows.
+    /// Id of the mark of the run that provides the disk, so that labels on it are those that the run knows.
     pub mark: Option<String>,
     /// How its caches are emptied before a cold phase.
     pub cold: ColdWay,
 }
 
-/// A process that works beside a stage, where that is, and is talked to by lines.
+/// A process that works next to a stage, on the same machine, and is controlled by lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beside {
     /// The engine of workloads.
     Engine,
-    /// Who carries out the work of a power cut, and looks at what is left of it.
+    /// Carries out the work of a power cut, and inspects what is left of it.
     Witness,
 }
 
 impl Asked {
-    /// The filesystem that was described, alone.
+    /// A registry of the described filesystem alone.
     ///
     /// # Errors
     /// The description cannot be read, or there is none.
@@ -57,7 +57,7 @@ impl Asked {
 }
 
 impl Beside {
-    /// The verb of this program that it is.
+    /// The verb of this program that starts it.
     pub fn verb(self) -> &'static str {
         match self {
             Beside::Engine => "agent",
@@ -66,34 +66,35 @@ impl Beside {
     }
 }
 
-/// What the other end lacks where its machine goes on as a copy of one that had said hello.
+/// What the other end lacks if its machine continues as a copy of one that had sent its hello.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waking {
     /// The time of day, since 1970 in UTC.
     pub since_epoch: Duration,
-    /// Randomness that no other copy has.
+    /// Random bytes that no other copy has.
     pub seed: [u8; system::copied::SEED],
 }
 
-/// What is asked. All but [`Ask::EndEngine`] are answered, one after the other, with what stands behind the arrow.
+/// A request. All but [`Ask::EndEngine`] are answered, one after the other, with what follows the arrow.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
-    /// Go on as a copy: take over what is told, and say hello again -> nothing. Asked first, or not at all.
+    /// Continue as a copy: take over this state, and send another hello -> nothing. Sent first, or not at all.
     Wake(Waking),
-    /// Make and mount -> [`crate::Setup`]. The first question, and asked once.
+    /// Make and mount -> [`crate::Setup`]. The first request, sent once.
     Stage(Asked),
-    /// Find out what a filesystem can do, on images of this many bytes made there -> [`crate::features::Feature`]s. Asked in the place of staging, and once.
+    /// Find out what a filesystem can do, on images of this many bytes made there -> [`crate::features::Feature`]s. Sent instead of
+    /// staging, and once.
     Probe { asked: Asked, bytes: u64 },
-    /// Start the engine, or another process of this program beside the stage -> nothing. From then on its lines pass.
+    /// Start the engine, or another process of this program next to the stage -> nothing. From then on its lines are forwarded.
     Start(Beside),
-    /// End that process, which may have been told to quit; not answered.
+    /// End that process, which may be quitting already; not answered.
     EndEngine,
     /// Remember the counters -> nothing.
     Look,
-    /// What happened since they were remembered -> [`system::Evidence`].
+    /// The counts since then -> [`system::Evidence`].
     Since,
-    /// What explains that this failed -> a [`Fault`], or none where nothing is wrong beneath.
+    /// What explains that this failed -> a [`Fault`], or none if no lower layer is at fault.
     Beneath { during: String },
     /// Space and inodes -> [`records::Usage`].
     Usage,
@@ -105,33 +106,33 @@ pub(crate) enum Ask {
     Settle,
     /// Unmount, and leave everything else as it is -> nothing.
     Unmount,
-    /// Mount what was unmounted, whatever stands on the disk by now -> how long that took.
+    /// Mount what was unmounted, whatever is on the disk by now -> the time taken.
     Mount,
-    /// Take what is on this device of the volume away, and mount what is left -> nothing.
+    /// Remove the content of this device of the volume, and mount the rest -> nothing.
     LoseDevice(u64),
-    /// What was lost is there again -> nothing.
+    /// The lost device is in its place again -> nothing.
     HasAllDevices,
-    /// Have the filesystem's own check look at what is unmounted -> [`records::Closing`].
+    /// Run the filesystem's own check while it is unmounted -> [`records::Closing`].
     Check,
-    /// Unmount, check, take down -> [`records::Closing`]. The last question.
+    /// Unmount, check, tear down -> [`records::Closing`]. The last request.
     Close,
 }
 
-/// What is heard from the process that serves.
+/// A message from the serving process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Heard {
-    /// It is up. Said once, first.
+    /// It is up. Sent first, and again by a copy.
     Hello(Hello),
-    /// Said once a second, so that silence means something.
+    /// Sent once a second, so that silence means a failure.
     Alive,
     /// The engine's process ended; how, in words.
     EngineEnded(String),
-    /// The answer to what was asked.
+    /// The answer to a request.
     Answered(Box<Answered>),
 }
 
-/// Who serves.
+/// The serving process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hello {
     /// Version of the program.
@@ -143,12 +144,12 @@ pub(crate) struct Hello {
 /// An answer, with the commands that were run for it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answered {
-    /// What was asked for, as [`Ask`] says.
+    /// The result, as described at [`Ask`].
     pub answer: Result<Box<RawValue>, Fault>,
     pub commands: Vec<Record>,
 }
 
-/// An error on its way to the other side. Whatever it was there, here it concerns the contender: the others have stages of their own.
+/// An error on its way to the other side. Whatever it concerned there, here it concerns the contender: the others have stages of their own.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fault {
     problem: String,
@@ -157,7 +158,7 @@ pub(crate) struct Fault {
 }
 
 impl Answered {
-    /// What was asked for, or the error of the other side, where more is known of it.
+    /// The result, or the error of the other side, with `more` added to it.
     pub fn of<A: DeserializeOwned>(self, label: &str, more: &str) -> Result<A, StagingError> {
         let answer = self.answer.map_err(|fault| fault.of(label, more))?;
         serde_json::from_str(answer.get()).map_err(|_| {
@@ -200,7 +201,7 @@ impl From<StagingError> for Fault {
 }
 
 impl Fault {
-    /// The same error on this side, with what else is known of it.
+    /// The same error on this side, with `more` added to it.
     pub fn of(self, label: &str, more: &str) -> StagingError {
         StagingError::failed(label, self.problem + more, self.way_out, self.cause)
     }
@@ -214,7 +215,7 @@ pub(crate) fn send(out: &mut (impl Write + ?Sized), message: &impl Serialize) ->
     out.flush()
 }
 
-/// Writes one line of the engine's, or for it, which ends with its newline.
+/// Writes one line from or for the engine; the line includes its newline.
 pub(crate) fn send_engine(out: &mut (impl Write + ?Sized), line: &[u8]) -> io::Result<()> {
     out.write_all(&[&[ENGINE], line].concat())?;
     out.flush()
@@ -223,7 +224,7 @@ pub(crate) fn send_engine(out: &mut (impl Write + ?Sized), line: &[u8]) -> io::R
 /// Reads one line into `line`, which may already hold the beginning of it; false at the end.
 ///
 /// # Errors
-/// The stream cannot be read, or the line is longer than any message; no more of it is kept than that.
+/// The stream cannot be read, or the line is longer than any message; only that much of it is kept.
 pub(crate) fn receive(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let left = LINE_LIMIT.saturating_sub(line.len());
     input.by_ref().take(left as u64).read_until(b'\n', line)?;

@@ -1,4 +1,4 @@
-//! A transport: a stage in a child process, asked through its standard input and output.
+//! A transport: a stage in a child process, reached through its standard input and output.
 //! In: the command of a process that calls [`super::serve`]. Out: [`Pipe`].
 //! The command may be any that leads there.
 
@@ -16,15 +16,15 @@ use std::time::Duration;
 use system::Tail;
 use system::process::{Process, how_it_ended, reap};
 
-/// How long the process may take until it says hello.
+/// How long the process may take to send its hello.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// How long it may take to end by itself once nothing more is asked: what stands is taken down before.
+/// How long it may take to end by itself after the last request: it tears down its stage first.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// How long one whose stream has ended is waited for.
+/// How long to wait for a process whose stream has ended.
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of its standard error that are kept for messages.
 const WORDS_KEPT: usize = 4096;
-/// What it is called.
+/// Its name in messages.
 const NAME: &str = "the stage's process";
 
 /// A child process that serves a stage.
@@ -42,7 +42,7 @@ impl Pipe {
     /// Starts `command` (the program and its arguments), and waits for its hello.
     ///
     /// # Errors
-    /// It cannot be started, or does not say hello in time.
+    /// It cannot be started, or does not send its hello in time.
     pub fn start(command: &[String]) -> Result<Pipe, StagingError> {
         let failed = |error: std::io::Error| {
             let cause = system::cause::of_io(&error);
@@ -55,9 +55,9 @@ impl Pipe {
             .stdin(input)
             .stdout(OwnedFd::from(theirs))
             .stderr(Stdio::piped())
-            // The mark by which `clean` knows a process that outlived its run.
+            // `clean` finds a process that outlived its run by this variable.
             .env(system::process::OWNER_VARIABLE, Process::current().to_string())
-            // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
+            // A group of its own: Ctrl-C reaches only the runner, which then ends everything in order.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
@@ -123,7 +123,7 @@ impl Peer for Arc<Served> {
 
     fn kill(&self) {
         let mut child = self.locked();
-        // It fails only where the process is gone already, which is what is wanted.
+        // It fails only if the process is already gone, which is the aim.
         let _ = child.kill();
         reap(&mut child, REAP_LIMIT);
     }

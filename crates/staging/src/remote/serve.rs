@@ -1,6 +1,6 @@
-//! The other end of a remote stage: a process that sets one contender up and answers for it, with the code that stages here.
-//! In: [`Ask`]s. Out: [`Heard`], a sign of life each second, and the engine's lines.
-//! What the stage stands on is said by whoever starts the process, never by a message.
+//! The other end of a remote stage: a process that sets one contender up and answers requests, with the code that stages locally.
+//! In: [`Ask`]s. Out: [`Heard`], a heartbeat each second, and the engine's lines.
+//! The process that starts this one chooses the target of the stage; a message never does.
 
 use super::engine::{Port, RunningEngine};
 use super::message::{self, Answered, Ask, Asked, Beside, ENGINE, Fault, Heard, Hello, Waking};
@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use system::{Journal, Snapshot};
 
-/// How often it says that it lives.
+/// Interval of the heartbeat.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Serves one stage, until it is closed or the other end hangs up; then nothing of it is left. `beside`: the command that starts the
-/// engine or whoever else works beside it; `open`: the target to stage on.
+/// Serves one stage, until it is closed or the other end hangs up; then nothing of it is left. `beside`: the command that starts the engine
+/// or another process next to it; `open`: the target to stage on.
 pub fn serve(
     input: impl Read,
     output: impl Write + Send + 'static,
@@ -31,8 +31,7 @@ pub fn serve(
     serve_copies(input, output, beside, &no_copy, open);
 }
 
-/// The same in a machine that may go on as a copy of itself, once or many times, after its hello; `wake` has it take over what a copy
-/// lacks.
+/// The same in a machine that may continue as a copy of itself, once or many times, after its hello; `wake` makes it take over what a copy lacks.
 pub(crate) fn serve_copies(
     input: impl Read,
     output: impl Write + Send + 'static,
@@ -44,7 +43,7 @@ pub(crate) fn serve_copies(
     if port.say(&Heard::Hello(Hello::here())).is_err() {
         return;
     }
-    // The stream ends with the stage, whatever this thread does just then.
+    // The stream ends with the stage, whatever this thread does then.
     let beating = Arc::downgrade(&port.0);
     std::thread::spawn(move || {
         while beating.upgrade().is_some_and(|port| Port(port).say(&Heard::Alive).is_ok()) {
@@ -58,20 +57,20 @@ pub(crate) fn serve_copies(
     }
 }
 
-/// What is asked next.
+/// The next message.
 enum Next {
     Ask(Ask),
     /// A line for the engine.
     Line(Vec<u8>),
 }
 
-/// How long what was harmed is looked at.
+/// Time limit of tests on a damaged filesystem.
 const HARMED: Duration = Duration::from_secs(180);
 
-/// What a filesystem can do, found out on images in this machine's memory, of so many bytes or as many as that has room for.
+/// What a filesystem can do, tested on images of `bytes` in this machine's memory, or smaller ones if it has less room.
 fn probed(asked: &Asked, bytes: u64, journal: &Journal) -> Result<Vec<Feature>, StagingError> {
     let room = rustix::fs::statvfs(std::env::temp_dir()).map_or(bytes, |told| told.f_bavail * told.f_frsize);
-    // A second device and what is laid out beside must fit as well; in whole MiB.
+    // A second device and other files must fit as well; in whole MiB.
     let bytes = bytes.min((room / 4 * 3) >> 20 << 20);
     let place = Where::Image { bytes, folder: std::env::temp_dir() };
     let target = Target::open(&asked.registry()?, &place, journal)?;
@@ -82,14 +81,14 @@ struct Serving<'a, R> {
     input: BufReader<R>,
     port: Port,
     journal: Journal,
-    /// The command that starts what works beside it.
+    /// The command that starts a process next to the stage.
     beside: &'a dyn Fn(Beside) -> Vec<String>,
     running: Option<RunningEngine>,
     looked: Option<Snapshot>,
 }
 
 impl<R: Read> Serving<'_, R> {
-    /// The first question stages, behind what a copy is told; the others are about what was staged. Or it is the only one, and probes.
+    /// The first request stages, after an optional wake; the others are about that stage. Or the only request probes.
     fn converse(
         &mut self,
         wake: &dyn Fn(&Waking) -> Result<(), StagingError>,
@@ -126,7 +125,7 @@ impl<R: Read> Serving<'_, R> {
 
     fn attend(&mut self, mut stage: Stage<'_>) -> io::Result<()> {
         let is_to_be_closed = self.talk(&mut stage);
-        // It is unmounted after its last user.
+        // Unmounting comes after the end of its last user.
         self.running = None;
         if !is_to_be_closed? {
             return Ok(());
@@ -135,7 +134,7 @@ impl<R: Read> Serving<'_, R> {
         self.answer(closed)
     }
 
-    /// Answers until the stage is to be closed, or nothing more is asked; whether it is to be closed.
+    /// Answers until the stage is to be closed, or the requests end; returns whether it is to be closed.
     fn talk(&mut self, stage: &mut dyn Remountable) -> io::Result<bool> {
         while let Some(next) = self.next() {
             match next {
@@ -199,7 +198,7 @@ impl<R: Read> Serving<'_, R> {
         self.port.say(&Heard::Answered(Box::new(Answered { answer, commands: self.journal.drain() })))
     }
 
-    /// None at the end, and where what is asked cannot be understood.
+    /// None at the end, and after an invalid request.
     fn next(&mut self) -> Option<Next> {
         let mut line = Vec::new();
         match message::receive(&mut self.input, &mut line) {

@@ -1,6 +1,6 @@
-//! Axes that act around a trial: applied at their moment, read back, explained where they were the cause, and undone.
-//! In: where a contender stands, by the table of the crate `axes`. Out: effects that the mark knows before they are made.
-//! Which axis it is, nobody asks here.
+//! Axes that act around a trial: applied at their moment, read back, checked as the cause of a failure, and undone.
+//! In: a contender's axis values, by the table of the crate `axes`. Out: effects that are in the mark before they are made.
+//! The code does not depend on which axis it is.
 
 use crate::devices::setting::write_setting;
 use crate::error::StagingError;
@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use system::{Command, Journal, input};
 
-/// How long a group is waited for that a process is still leaving.
+/// How long to wait for a group that a process is still leaving.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// What axes did around a stage.
+/// Effects of axes around a stage.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
     /// What was applied, and what that left.
@@ -30,7 +30,7 @@ pub(crate) struct Here;
 
 impl Look for Here {
     fn read(&self, path: &Path) -> Option<String> {
-        // What the kernel shows has no size; the description of a disk is a user's file.
+        // Files of the kernel show no size; the description of a disk is a user's file.
         let is_kernels = ["/sys", "/proc"].iter().any(|top| path.starts_with(top));
         match is_kernels {
             true => std::fs::read_to_string(path).ok(),
@@ -44,7 +44,7 @@ impl Look for Here {
     }
 }
 
-/// A guest of ours before it is booted: version 2 of control groups, nobody beside us, and a disk of virtio.
+/// Our guest before it boots: version 2 of control groups, no other users, and a virtio disk.
 struct Guest;
 
 impl Look for Guest {
@@ -65,7 +65,7 @@ impl Look for Guest {
     }
 }
 
-/// A machine on which nothing is set yet: whatever a disk's setting will be then.
+/// A machine on which nothing is set yet: a disk's settings read as "WAS".
 struct Planned<'a>(&'a dyn Look);
 
 impl Look for Planned<'_> {
@@ -138,7 +138,7 @@ pub(crate) fn group_name(id: &str) -> String {
     format!("bakeoff-{id}")
 }
 
-/// Whether every axis that a contender stands on works here, as far as it can be told beforehand.
+/// Whether every axis of a contender works here, as far as that can be determined beforehand.
 pub(crate) fn check(contender: &Contender) -> Result<(), StagingError> {
     for Acting { axis, setting, value } in axes::on_device(contender).into_iter().chain(axes::on_mounted(contender)) {
         let fits = axis.check(&setting, &value).and_then(|()| axis.works_here(&Here));
@@ -151,7 +151,7 @@ fn failed(contender: &Contender) -> impl Fn(String) -> StagingError {
     |problem| StagingError::contender(&contender.label, problem, "leave the axis out")
 }
 
-/// The commands by which axes will be applied at one moment go to the journal; those that undo it come back, in their order.
+/// Adds the commands that apply axes at one moment to the journal; returns those that undo them, in their order.
 pub(crate) fn planned(
     contender: &Contender,
     acting: Vec<Acting>,
@@ -194,7 +194,7 @@ fn seen<'a>(one: &'a Acting, applied: &'a Applied) -> Seen<'a> {
 }
 
 impl Stage<'_> {
-    /// Applies what axes do at one moment, and reads it back.
+    /// Applies the axes of one moment, and reads them back.
     pub(crate) fn apply(&mut self, contender: &Contender, acting: Vec<Acting>) -> Result<(), StagingError> {
         let own_cache = self.state.has_own_cache();
         let on_image = self.state.image.is_some();
@@ -214,7 +214,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Words to be put before the engine's command: what limits it, and what leads to the mount.
+    /// Prefix of the engine's command: what limits it, then what leads to the mount.
     pub fn engine_prefix(&self) -> Vec<String> {
         let entering = self.state.around.applied.iter().flat_map(|(_, applied)| &applied.enter);
         entering.chain(self.enter()).cloned().collect()
@@ -226,7 +226,7 @@ impl Stage<'_> {
         each.flat_map(|(one, applied)| one.axis.after(&seen(one, applied))).collect()
     }
 
-    /// Why the work failed, where that was an axis' doing.
+    /// Why the work failed, if an axis caused it.
     pub(crate) fn axes_explain(&self) -> Option<String> {
         let mut each = self.state.around.applied.iter();
         each.find_map(|(one, applied)| one.axis.explains(&seen(one, applied)))
@@ -234,7 +234,7 @@ impl Stage<'_> {
 }
 
 impl Target {
-    /// Removes the groups that axes made; what could not be removed, in words.
+    /// Removes the groups that axes made; returns what could not be removed, in words.
     pub(crate) fn leave_groups(&mut self, around: &mut Around) -> Vec<String> {
         let mut problems = Vec::new();
         for group in std::mem::take(&mut around.groups).into_iter().rev() {

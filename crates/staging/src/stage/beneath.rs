@@ -1,7 +1,7 @@
-//! What lies beneath a stage and may explain a failure on it: a device or a server that is gone, an axis that leaves too little,
-//! a disk without room for its image.
-//! In: a stage on which something failed. Out: the error that tells the cause instead of its consequence.
-//! Decided by the state of device and disk, never by what a program printed.
+//! Lower layers of a stage that may explain a failure on it: a device or a server that is gone, an axis that leaves too little, a disk
+//! without room for its image.
+//! In: a stage on which something failed. Out: the error with the cause instead of its consequence.
+//! Decided by the state of device and disk, never by a program's output.
 
 use crate::devices::image::Image;
 use crate::error::StagingError;
@@ -14,11 +14,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use system::{BlockDevice, Journal, presence};
 
-/// How long a server that was killed may take to be gone.
+/// How long a killed server may take to disappear.
 const DYING: Duration = Duration::from_millis(300);
 
 impl Stage<'_> {
-    /// The error of what lies beneath; None where nothing is wrong there. `during`: what was being done.
+    /// The error of a lower layer; None if nothing is wrong there. `during`: the operation that failed.
     pub fn beneath(&self, during: &str) -> Option<StagingError> {
         let label = &self.state.label;
         if let Some((device, how)) = self.state.devices().find_map(|device| Some((device, presence::lost(device)?))) {
@@ -48,11 +48,11 @@ impl Stage<'_> {
         Some(StagingError::failed(label, format!("{during} failed while {full}"), "free some space", Cause::Passing))
     }
 
-    /// An error of this stage, with its cause where that shows in what lies beneath.
+    /// An error of this stage, with its cause if a lower layer shows it.
     pub(crate) fn explained(&self, error: StagingError, during: &str) -> StagingError {
         match (error.cause(), self.beneath(during)) {
             (_, Some(gone @ StagingError::Gone { .. })) => gone,
-            // What the system answers in the place of a server that is gone says nothing of what was asked for.
+            // If the server is gone, the system's answer proves nothing about the request.
             (cause, Some(beneath)) if cause == Cause::Unclear || self.server_is_gone() => {
                 error.passing(&format!("; {beneath}"))
             }
@@ -61,8 +61,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Whether the process that serves the filesystem is gone. Something has failed: a process of many threads that was killed may take a
-    /// moment to be gone, and its mounts are before it is.
+    /// Whether the process that serves the filesystem is gone. Called after a failure: a killed process with many threads may take a moment
+    /// to disappear, and its mounts disappear first.
     pub(crate) fn server_is_gone(&self) -> bool {
         let Some(daemon) = &self.state.daemon else { return false };
         let end = Instant::now() + DYING;
@@ -75,15 +75,15 @@ impl Stage<'_> {
         true
     }
 
-    /// Whether the folder of the work is gone with the mount that it was on: tools have helpers that mount for them, and where one of these is
-    /// killed some say nothing of it.
+    /// Whether the work folder is gone with the mount that it was on: tools have helpers that mount for them, and some do not report that
+    /// such a helper was killed.
     fn is_unmounted(&self) -> bool {
         let state = &self.state;
         let gone = || !state.seen(&state.root).exists() && is_plain_folder(&state.seen(&state.places.mountpoint));
         state.mounted && state.work.is_none() && gone()
     }
 
-    /// Whether another process holds the device, which no command of ours does between two steps.
+    /// Whether another process holds the device; none of our commands does so between two steps.
     pub(crate) fn is_held(&self) -> bool {
         let alone = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
         let ours =
@@ -95,13 +95,13 @@ impl Stage<'_> {
     }
 }
 
-/// Whether nothing is mounted on a folder: tools may take the work's folder away to make it anew, which is another thing.
+/// Whether nothing is mounted on a folder: a tool that removes the work folder to make it anew is another case.
 fn is_plain_folder(folder: &Path) -> bool {
     let device = |path: Option<&Path>| path?.metadata().ok().map(|facts| facts.dev());
     device(Some(folder)) == device(folder.parent())
 }
 
-/// A sparse image takes room as it is written; what is left of it may no longer fit.
+/// A sparse image takes up room as it is written; the rest of it may no longer fit.
 fn lacks_room(image: &Image) -> Option<String> {
     let folder = image.file.parent()?;
     let facts = image.file.metadata().ok()?;

@@ -1,16 +1,16 @@
-//! The filesystem's own check of a stage that is unmounted.
-//! In: the check's command, of as many devices as there are. Out: whether it is whole, how long that took, and the line that tells most.
+//! The filesystem's own check of an unmounted stage.
+//! In: the check's command for this number of devices. Out: whether the filesystem is whole, how long that took, and the most telling line.
 
 use super::Stage;
 use records::Closing;
 use std::time::Instant;
 use system::Command;
 
-/// Characters of one line that are shown.
+/// Longest line that is shown, in characters.
 const LINE_LIMIT: usize = 200;
 
 impl Stage<'_> {
-    /// Adds what the check says; nothing where there is none.
+    /// Adds the check's result; nothing if there is no check.
     pub(super) fn check(&self, closing: &mut Closing) {
         let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
             return;
@@ -35,8 +35,8 @@ impl Stage<'_> {
     }
 }
 
-/// The line of a check's answer that tells most: the first that a check of a sound filesystem does not print, too; the last where it
-/// is not known what that prints.
+/// The most telling line of a check's output: the first that a check of a sound filesystem does not print. The last line if its usual
+/// output is not known.
 fn telling(text: &str, routine: &[String]) -> String {
     let usual = |line: &&str| routine.is_empty() || routine.iter().any(|start| line.starts_with(start.as_str()));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

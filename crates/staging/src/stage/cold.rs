@@ -1,7 +1,7 @@
-//! Cold starts: everything that is cached of a filesystem is emptied, by one of two ways.
-//! In: a stage. Out: [`Dropped`]: whether all is gone, what shows it, and what is not gone.
-//! Unmounting empties this filesystem alone and costs nobody else a page; dropping empties the machine, and is for what
-//! cannot be unmounted or has a cache of its own.
+//! Cold starts: all caches of a filesystem are emptied, in one of two ways.
+//! In: a stage. Out: [`Dropped`]: whether all is gone, what shows it, and what is still cached.
+//! Unmounting empties the caches of this filesystem alone. Dropping empties those of the whole machine, and is for what cannot be unmounted
+//! or has a cache of its own.
 
 use super::drop_caches::{self, Dropped};
 use crate::busy::when_free;
@@ -15,21 +15,21 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use system::{Call, Command, Journal, Sysfs as _};
 
-/// How long a mount or device that is busy is waited for before caches are dropped instead: what an engine closed, the kernel may
-/// let go of a moment later, and tools of other filesystems look at every device now and then.
+/// How long to wait for a busy mount or device before caches are dropped instead: the kernel may release files a moment after an engine
+/// closed them, and tools of other filesystems probe every device now and then.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// How long a killed checkpoint may take to have frozen the filesystem all the same.
+/// How long a killed checkpoint may still take to freeze the filesystem.
 const THAW_LIMIT: Duration = Duration::from_secs(2);
 
-/// The checkpoint of a description for which a call takes the place of the command.
+/// The checkpoint of a description that a system call replaces.
 const FREEZE_AND_THAW: &str = "fsfreeze --freeze {mountpoint} && fsfreeze --unfreeze {mountpoint}";
 
 impl Stage<'_> {
     /// Syncs, then empties all caches of the filesystem: pages, dentries, inodes, its own, and those of an image's host file.
     ///
     /// # Errors
-    /// What was written cannot be written back, or it cannot be mounted again.
+    /// Written data cannot be written back, or it cannot be mounted again.
     pub fn drop_caches(&mut self) -> Result<Dropped, StagingError> {
         if self.goes_by_remount() {
             match self.start_anew()? {
@@ -46,12 +46,12 @@ impl Stage<'_> {
 
     fn goes_by_remount(&self) -> bool {
         let state = &self.state;
-        // Whoever has a process of its own may keep a cache there.
+        // A filesystem with a process of its own may keep a cache there.
         let apart = state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
         self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
     }
 
-    /// Whether a loop device that is not ours keeps what lies beneath in the page cache, which unmounting leaves there.
+    /// Whether a loop device that is not ours keeps the lower layer in the page cache, where unmounting leaves it.
     fn stands_on_pages(&self) -> bool {
         let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
         let keeps = |device: &BlockDevice| {
@@ -60,10 +60,9 @@ impl Stage<'_> {
         self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
     }
 
-    /// Unmounts, forgets what is cached of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as
-    /// it was.
+    /// Unmounts, drops the cached pages of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as it was.
     fn start_anew(&mut self) -> Result<Result<Dropped, String>, StagingError> {
-        // Unmounting writes back too, and tells nobody what could not be written.
+        // Unmounting writes back too, but does not report write errors.
         self.sync()?;
         if let Err(why) = self.take_off_when_free(BUSY) {
             return Ok(Err(format!("it could not be unmounted for a cold start: {why}")));
@@ -83,8 +82,8 @@ impl Stage<'_> {
         Ok(Ok(Dropped { complete: left == 0, remarks, mounted_anew: true, start }))
     }
 
-    /// Has the kernel forget the pages of every device of the contender. Each is opened alone, which no mount anywhere allows: one in
-    /// another mount namespace would have kept every cache.
+    /// Makes the kernel drop the pages of every device of the contender. Each is opened exclusively, which fails while it is mounted
+    /// anywhere: a mount in another namespace would have kept every cache.
     pub(super) fn forget_devices(&self) -> Result<ColdStart, String> {
         let mut cached = Some(0);
         for device in self.state.devices() {
@@ -115,13 +114,13 @@ impl Stage<'_> {
             if !self.state.mounted {
                 return Err(error);
             }
-            // Something is open on it; it is still mounted and the work can go on, from a warm cache.
+            // A file on it is open: it is still mounted, and the work can go on from a warm cache.
             warm = Some(format!("its own cache could not be emptied: {error}; the start is warm"));
         }
         self.checkpoint()?;
         let mut dropped = drop_caches::drop_kernel_caches(&self.state.root, &self.target.journal);
         if self.state.work.is_some() && dropped.complete {
-            // Freezing somebody else's filesystem is not ours to do.
+            // A filesystem that others use must not be frozen.
             dropped.remarks.push("metadata in the journal may still be cached".into());
         }
         match warm {
@@ -157,19 +156,19 @@ impl Stage<'_> {
         done.inspect_err(|_| self.thaw())
     }
 
-    /// A checkpoint that was killed may leave it frozen. Unmounted like that, nothing could thaw it any more, and its device would be
+    /// A killed checkpoint may leave the filesystem frozen. If it were unmounted like that, nothing could thaw it, and its device would be
     /// in use until the next boot.
     fn thaw(&self) {
         let words = self.fill(&["fsfreeze", "--unfreeze", "{mountpoint}"].map(String::from));
         let end = Instant::now() + THAW_LIMIT;
-        // Refused while it is not frozen: the freezing may be on its way still, though the shell that began it was killed.
+        // This fails while it is not frozen: the freeze may still be under way although its shell was killed.
         while Command::new(words.clone()).prefixed(self.enter()).run(&Journal::new()).is_err() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
-/// Whether a checkpoint is the plain freezing and thawing, which a call does as well.
+/// Whether a checkpoint is a plain freeze and thaw, which a system call does as well.
 fn is_freezing(words: &[String]) -> bool {
     matches!(words, [shell, flag, line] if shell == "sh" && flag == "-c" && line == FREEZE_AND_THAW)
 }

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use system::process::Process;
 use system::{Command, Journal, mounts};
 
-/// How long it may take to be ready.
+/// How long it may take to become ready.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long it may take to end when asked.
+/// How long it may take to end after the request.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
-/// The same where it serves nothing any more, and has nothing to lose: zfs-fuse takes four seconds to say goodbye.
+/// The same if it serves nothing any more and has nothing to lose: zfs-fuse takes four seconds to shut down.
 const IDLE_END_LIMIT: Duration = Duration::from_millis(100);
 
 /// A running daemon.
@@ -28,7 +28,7 @@ const IDLE_END_LIMIT: Duration = Duration::from_millis(100);
 pub(crate) struct Daemon {
     child: Child,
     process: Process,
-    /// Stands before every command that concerns the filesystem.
+    /// Prefix of every command that concerns the filesystem.
     pub prefix: Vec<String>,
     give_up: Vec<String>,
 }
@@ -63,11 +63,11 @@ impl Daemon {
     }
 
     fn await_ready(&mut self, facts: &DaemonFacts, places: &Placeholders, log: &Path) -> Result<(), StagingError> {
-        // Asking is not acting: only the commands that change something go into the journal.
+        // A query changes nothing: only commands that change something go into the journal.
         let unrecorded = Journal::new();
         let end = Instant::now() + READY_LIMIT;
         while Instant::now() < end && self.process.lives() {
-            // Before it has become itself, the shell that starts it is still setting up its namespace.
+            // Until it execs the daemon, the shell that starts it is still setting up its namespace.
             let comm = std::fs::read_to_string(format!("/proc/{}/comm", self.process.pid)).unwrap_or_default();
             let ask = Command::new(places.fill(&facts.ready, &[])).prefixed(&self.prefix).limit(Duration::from_secs(5));
             if comm.trim() == facts.comm && ask.run(&unrecorded).is_ok() {
@@ -90,15 +90,15 @@ impl Daemon {
         self.process
     }
 
-    /// Whether it still serves: one that was killed has lost its root directory a moment before it is gone.
+    /// Whether it still serves: a killed process loses its root directory a moment before it is gone.
     pub fn lives(&self) -> bool {
         self.process.lives() && Path::new(&format!("/proc/{}/root", self.process.pid)).read_link().is_ok()
     }
 
-    /// Gives up what it serves and ends it; kills it where it does not end.
+    /// Gives up what it serves and ends it; kills it if it does not end.
     pub fn end(mut self, journal: &Journal, mark: &mut Mark) {
         if self.process.lives() {
-            // Whatever it answers, the process is ended next, and its mounts with its namespace.
+            // Its answer does not matter: the process is ended next, and its mounts with its namespace.
             let _ = Command::new(self.give_up.clone()).prefixed(&self.prefix).limit(END_LIMIT).run(journal);
             let serves =
                 mounts::of_process(self.process.pid).iter().any(|mount| mount.point.starts_with(mark.folder()));

@@ -1,6 +1,6 @@
-//! A plain directory as target: whatever is mounted there, as it is, also without root.
-//! In: a directory that exists. Out: a stage in a folder of its own within it, which is removed in the end.
-//! What cannot be done there is said beside the results.
+//! A plain directory as target: the filesystem mounted there, as it is, also without root.
+//! In: a directory that exists. Out: a stage in a folder of its own within it, which is removed at the end.
+//! What is not possible there is noted with the results.
 
 use crate::error::StagingError;
 use crate::filesystems::template::Placeholders;
@@ -61,7 +61,7 @@ impl Target {
     }
 }
 
-/// Makes the work folder and keeps it open. What another user may have put in its place meanwhile is refused, unless it is an empty folder.
+/// Makes the work folder and keeps it open. What another user may have put in its place is refused, unless it is an empty folder.
 fn made(directory: &Path, root: &Path) -> Result<OwnedFd, StagingError> {
     let failed = |error: rustix::io::Errno| StagingError::file("make", root, error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -141,7 +141,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// From the facts of a known filesystem; unknown where its tools cannot look, since half the words would mislead.
+    /// From the facts of a known filesystem; unknown if its tools cannot inspect it, since a partial answer would mislead.
     fn directory_durability(&mut self) -> Durability {
         let kind = self.state.found.filesystem.clone();
         let Some(filesystem) = self.target.registry.get(&kind).ok().cloned() else {
@@ -150,7 +150,7 @@ impl Stage<'_> {
         if !system::process::is_root() || self.state.device.is_none() {
             return Durability::unknown();
         }
-        // Asked of what is mounted for somebody else: only looked at, and nothing goes wrong where a tool fails.
+        // The mount belongs to others: it is only inspected, and a tool that fails does no harm.
         for (name, template) in &filesystem.inspect {
             let words = self.state.places.fill(template, &[]);
             match system::Command::new(words).run(&self.target.journal) {

@@ -8,26 +8,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{Call, Journal};
 
-/// Files that are advised one by one where the kernel's switch is not allowed.
+/// Limit of files that are advised one by one if the kernel's switch is not allowed.
 const FILE_LIMIT: usize = 1_000_000;
 
-/// What became of the caches.
+/// The result of emptying caches.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Nothing is left that is known of; otherwise the next phase starts warm and must say so.
+    /// Nothing known is left in a cache; otherwise the next phase starts warm and must be marked so.
     pub complete: bool,
     /// What could not be done, in words.
     pub remarks: Vec<String>,
     /// It was unmounted and mounted again.
     pub mounted_anew: bool,
-    /// The way that was gone, and what shows it.
+    /// The way that was taken, and what shows it.
     pub start: ColdStart,
 }
 
 /// How long dropping may take: with millions of inodes cached elsewhere it takes seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Drops the kernel's caches; without root or where that is not allowed, advises the kernel file by file.
+/// Drops the kernel's caches; if that is not allowed, as without root, advises the kernel file by file.
 pub(crate) fn drop_kernel_caches(root: &Path, journal: &Journal) -> Dropped {
     let refused = if system::process::is_root() {
         match Call::DropCaches.make(LIMIT, journal) {
@@ -49,7 +49,7 @@ fn dropped_start() -> ColdStart {
     ColdStart { way: ColdWay::Drop, ..ColdStart::default() }
 }
 
-/// posix_fadvise(DONTNEED) on every file below a folder. How many, and whether that were all.
+/// posix_fadvise(DONTNEED) on every file below a folder. Returns how many, and whether those were all.
 fn advise(root: &Path) -> (usize, bool) {
     let mut folders: Vec<PathBuf> = vec![root.into()];
     let mut files = 0;
@@ -64,7 +64,7 @@ fn advise(root: &Path) -> (usize, bool) {
                     return (files, false);
                 }
                 if let Ok(file) = std::fs::File::open(entry.path()) {
-                    // Advice is allowed to be ignored, which is why the start counts as warm.
+                    // The kernel may ignore the advice, so the start counts as warm.
                     let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
                     files += 1;
                 }

@@ -1,6 +1,6 @@
 //! The commands that staging a contender will run, in order, without running any.
-//! In: a contender and a place. Out: lines that a person could type.
-//! Made from the same descriptions as the real thing; what is only known then stands in capitals: N, ID, PID, WAS.
+//! In: a contender and a place. Out: lines that can be typed in a shell.
+//! Built from the same descriptions as the real run; values that are only known then are in capitals: N, ID, PID, WAS.
 
 use crate::devices::custody::emptying;
 use crate::devices::image;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::{BlockDevice, Call, Command, Journal, Record, Sysfs as _};
 
-/// The commands for one trial of a contender, whose cold phases are started by this way where it allows it.
+/// The commands for one trial of a contender, with cold phases started in this way if the contender allows it.
 pub fn commands_for(
     registry: &Registry,
     contender: &Contender,
@@ -112,14 +112,14 @@ fn plan_device(
     Ok(())
 }
 
-/// The contender's own devices, as far as they are there.
+/// The contender's own devices, as far as they exist.
 fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Companion>, StagingError> {
     let Ok(filesystem) = registry.get(&contender.filesystem) else { return Ok(Vec::new()) };
     let named = options::devices(filesystem, contender)?.into_iter();
     Ok(named.filter_map(|own| Some(Companion { rule: own.rule, device: BlockDevice::find(&own.path).ok()? })).collect())
 }
 
-/// What is done to a real device in the end.
+/// The commands on a real device at the end.
 fn given_back(journal: &Journal, device: &Path, found: Option<&BlockDevice>) {
     add(journal, unsigning(device));
     add(journal, emptying(device, found));
@@ -216,7 +216,7 @@ fn plan_cold_start(
     call(journal, Call::DropCaches);
 }
 
-/// The same in a guest.
+/// The places as a guest sees them.
 pub(crate) fn in_guest(places: &Placeholders, devices: usize) -> Placeholders {
     let members = if devices > 1 { guests::disks(devices) } else { Vec::new() };
     Placeholders { device: guests::DISK.into(), name: "vda".into(), members, ..places.clone() }
@@ -261,6 +261,6 @@ fn call(journal: &Journal, call: Call) {
 }
 
 pub(super) fn add(journal: &Journal, command: Command) {
-    // A planning journal only writes down, and never fails.
+    // A planning journal only records, and never fails.
     let _ = command.run(journal);
 }

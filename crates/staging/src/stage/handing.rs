@@ -1,6 +1,6 @@
 //! Handing devices over to commands that format them, and taking them back empty.
-//! In: the device under test, and those that contenders name beside it. Out: both verified anew, marked, and held again afterwards.
-//! The one place in which a real device of a run is let go and emptied.
+//! In: the device under test, and further devices that contenders name. Out: all verified again, marked, and held again afterwards.
+//! The only place in which a real device of a run is released and emptied.
 
 use crate::devices::custody::{Erasable, Readable, zeroing};
 use crate::devices::wipe::{unsign, wipe};
@@ -15,17 +15,17 @@ use records::custody::Promise;
 use std::path::Path;
 use system::{BlockDevice, Journal, Sysfs as _};
 
-/// A device that contenders name beside the one under test.
+/// A device that contenders name besides the one under test.
 #[derive(Debug)]
 pub(crate) struct Own {
     erasable: Erasable,
-    /// What blkid calls what our mkfs left on it, where that has no label; only as long as it was formatted and not given back.
+    /// What blkid calls what our mkfs left on it, if that has no label. Set only from formatting until it is given back.
     formatted: Option<Option<String>>,
 }
 
 impl Target {
-    /// Takes the devices that these contenders name beside the one under test, each held until the target is dropped, and refuses
-    /// words of `--erase` that name none of them. A contender whose options are wrong is passed by: staging it says so.
+    /// Takes the devices that these contenders name besides the one under test; each is held until the target is dropped. Refuses `--erase`
+    /// words that name none of them. A contender with invalid options is skipped: staging it reports the error.
     ///
     /// # Errors
     /// One of the devices is refused.
@@ -59,13 +59,13 @@ impl Target {
         }
     }
 
-    /// Which devices these are, for the run's record: what is found before each mkfs must be the same.
+    /// The identity of these devices, for the run's record: the same must be found before each mkfs.
     pub fn promises(&self) -> Vec<Promise> {
         let erasable = self.main.iter().chain(self.own.iter().map(|own| &own.erasable)).map(Erasable::promise);
         erasable.chain(self.readable.iter().map(Readable::promise)).collect()
     }
 
-    /// The devices of its own that a contender names, taken where they are not yet.
+    /// The devices of its own that a contender names; takes those that are not taken yet.
     pub(crate) fn own_devices(
         &mut self,
         filesystem: &Filesystem,
@@ -99,7 +99,7 @@ impl Target {
         Ok(self.own.len() - 1)
     }
 
-    /// The device under test is handed over to a command that formats it.
+    /// Hands the device under test over to a command that formats it.
     pub(crate) fn hand_over(&mut self) -> Result<(), StagingError> {
         let Some(erasable) = &mut self.main else {
             return Ok(());
@@ -108,7 +108,7 @@ impl Target {
         hand_over(erasable, &mut self.mark, &self.volume, &self.journal)
     }
 
-    /// A contender's own devices are handed over likewise.
+    /// Hands a contender's own devices over likewise.
     pub(crate) fn hand_over_own(&mut self, taken: &[Companion]) -> Result<(), StagingError> {
         for one in taken {
             let mine = |own: &&mut Own| own.erasable.device().number == one.device.number;
@@ -121,8 +121,7 @@ impl Target {
         Ok(())
     }
 
-    /// Tells a real device that nothing of its content is needed, so that what is not written reads as zeros and a copy of it
-    /// is small.
+    /// Empties a real device, so that unwritten blocks read as zeros and a copy of it is small.
     pub(crate) fn empty_device(&mut self) -> Result<(), StagingError> {
         let Some(device) = self.device().cloned() else { return Ok(()) };
         self.hand_over()?;
@@ -133,7 +132,7 @@ impl Target {
             .map_err(StagingError::command(format!("emptying {}", device.path.display())))
     }
 
-    /// Empties real devices of what we made on them and holds them again. What could not be given back, in words.
+    /// Empties real devices of what we made on them, and holds them again. Returns what could not be given back, in words.
     pub(crate) fn give_back(&mut self) -> Vec<String> {
         let mut problems = Vec::new();
         if let Some(erasable) = &mut self.main {
@@ -163,7 +162,7 @@ fn hand_over(erasable: &mut Erasable, mark: &mut Mark, volume: &str, journal: &J
     unsign(&path, journal)
 }
 
-/// `formatted`: what blkid calls what we left, or None within where our label tells it; None where nothing was formatted.
+/// `formatted`: what blkid calls what we left, with None inside if our label identifies it; None if nothing was formatted.
 fn give_back(
     erasable: &mut Erasable,
     formatted: Option<Option<String>>,
@@ -171,7 +170,7 @@ fn give_back(
     mark: &mut Mark,
     journal: &Journal,
 ) -> Result<(), StagingError> {
-    // A guest's host empties the disk itself.
+    // The host of a guest empties the disk itself.
     if let Some(kind) = formatted.filter(|_| !guest) {
         let path = erasable.device().path.clone();
         erasable.verify_ours(kind.as_deref())?;

@@ -1,6 +1,6 @@
-//! Looking at what was set up, right after mounting.
+//! Inspecting what was set up, right after mounting.
 //! In: a stage. Out: its [`crate::Found`] and what makes its data safe.
-//! An option that was asked for and is not there ends the stage with an error of its contender.
+//! A requested option that is not in effect ends the stage with an error of its contender.
 
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
@@ -43,7 +43,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// The mount options that the system shows, by what shows them.
+    /// The mount options that the system shows, with their sources.
     fn shown(&self, filesystem: &Filesystem) -> Vec<Shown> {
         let found = &self.state.found;
         let kernel = found.mount_options.iter().chain(&found.super_options).cloned().collect();

@@ -1,12 +1,12 @@
 //! How long commands on a filesystem may take before they count as hung, by how large it is.
-//! In: bytes of the device. Out: a limit for each kind of command: ten minutes, and more where there is much to do.
-//! The rates are those of a slow disk, so that only what hangs is cut off.
+//! In: bytes of the device. Out: a limit for each kind of command: ten minutes, and more for large devices.
+//! The rates are those of a slow disk, so only hung commands are cut off.
 
 use crate::error::StagingError;
 use std::path::Path;
 use std::time::Duration;
 
-/// No command is ended sooner.
+/// No limit is shorter, in seconds.
 const LEAST: u64 = 600;
 /// Bytes a second at which dirty memory is written back.
 const WRITING_BACK: u64 = 10_000_000;
@@ -25,7 +25,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// For a device of so many bytes; None for a directory of unknown size, which is taken for a large one.
+    /// For a device of this size; None for a directory of unknown size, which counts as a large one.
     pub fn of(bytes: Option<u64>) -> Limits {
         let system = rustix::system::sysinfo();
         let memory = (system.totalram as u64).saturating_mul(u64::from(system.mem_unit));
@@ -52,7 +52,7 @@ impl Limits {
         after(self.bytes, CHECKING)
     }
 
-    /// Everything that closing a stage does, for whoever waits for all of it.
+    /// All limits of closing a stage together, for a caller that waits for all of it.
     pub fn all(self) -> Duration {
         self.sync() + self.make() + self.mount() + self.check()
     }
@@ -62,14 +62,13 @@ fn after(bytes: u64, rate: u64) -> Duration {
     Duration::from_secs(LEAST + bytes / rate)
 }
 
-/// fsync(2) of a device, which writes its buffers and empties its cache. A device that hangs holds whoever asks it, so that is
-/// another thread, which is left behind.
+/// fsync(2) of a device, which writes its buffers and empties its cache. It runs in another thread, which is left behind if the device hangs.
 pub(crate) fn flush(device: &Path, limit: Duration) -> Result<(), StagingError> {
     let (send, done) = std::sync::mpsc::channel();
     let path = device.to_path_buf();
     std::thread::spawn(move || {
         let flushed = std::fs::OpenOptions::new().read(true).open(&path).and_then(|file| file.sync_all());
-        // Nobody waits any more where the limit was over first.
+        // After the limit nothing waits for this.
         let _ = send.send(flushed);
     });
     let hung = || std::io::Error::from(rustix::io::Errno::TIMEDOUT);

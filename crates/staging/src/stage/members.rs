@@ -1,6 +1,6 @@
-//! The devices of a volume that lies on several: made, lost, taken down.
-//! In: how many a contender asks for. Out: images beside the first, or in a guest the disks that its host lends.
-//! A device that is lost leaves a blank one in its place, as after somebody has changed the disk.
+//! The devices of a volume on several devices: made, lost, torn down.
+//! In: the number that a contender requests. Out: images besides the first, or in a guest the disks that its host provides.
+//! A lost device leaves a blank one in its place, as after replacing a disk.
 
 use super::target::{Target, Where};
 use super::{Beginning, Stage, State};
@@ -17,12 +17,12 @@ use system::{BlockDevice, Command, Sysfs as _, presence};
 /// How long a guest's disks may take to appear.
 const APPEAR: Duration = Duration::from_secs(20);
 
-/// The devices beside the first.
+/// The devices besides the first.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     /// In order.
     pub others: Vec<Member>,
-    /// Number of the one that is blank, the first being 1.
+    /// Number of the blank one; the first device is 1.
     pub lost: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Members {
 #[derive(Debug)]
 pub(crate) struct Member {
     device: BlockDevice,
-    /// Its image, where it is not a disk that somebody lends.
+    /// Its image, if it is not a disk that a host provides.
     image: Option<Image>,
 }
 
@@ -39,10 +39,10 @@ pub(crate) fn serial(number: usize) -> String {
     format!("bakeoff-{number}")
 }
 
-/// Whether a contender can lie on as many devices as it asks for.
+/// Whether a contender can have as many devices as it requests.
 ///
 /// # Errors
-/// Its filesystem cannot, or the place offers one device.
+/// Its filesystem cannot, the place offers one device, or it is also to be aged or on a modelled disk.
 pub(crate) fn check(
     filesystem: &crate::Filesystem,
     contender: &Contender,
@@ -74,7 +74,7 @@ pub(crate) fn check(
 }
 
 impl Target {
-    /// Makes the devices beside the first.
+    /// Makes the devices besides the first.
     pub(super) fn more_devices(&mut self, beginning: &Beginning<'_>) -> Result<Vec<Member>, StagingError> {
         let more = 2..=beginning.devices as usize;
         if self.guest {
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-/// A disk that the host lends, by its number.
+/// A disk that the host provides, by its number.
 fn lent(number: usize) -> Result<BlockDevice, StagingError> {
     let end = Instant::now() + APPEAR;
     loop {
@@ -119,7 +119,7 @@ fn lent(number: usize) -> Result<BlockDevice, StagingError> {
 }
 
 impl State {
-    /// Takes in the devices beside the first.
+    /// Adds the devices besides the first.
     pub(super) fn join(&mut self, others: Vec<Member>) {
         for member in &others {
             self.watch.add_member(&member.device);
@@ -134,12 +134,12 @@ impl State {
         self.device.iter().chain(others).chain(self.own.iter().map(|own| &own.device))
     }
 
-    /// The images beneath them.
+    /// The images below them.
     pub fn images(&self) -> impl Iterator<Item = &Image> {
         self.image.iter().chain(self.members.others.iter().filter_map(|member| member.image.as_ref()))
     }
 
-    /// The filesystem's commands for as many devices as there are.
+    /// The filesystem's commands for this number of devices.
     pub fn spread<'f>(&self, filesystem: &'f crate::Filesystem) -> Spread<'f> {
         Spread::over(filesystem, 1 + self.members.others.len())
     }
@@ -149,7 +149,7 @@ impl State {
         if at == 0 { self.device.as_ref() } else { self.members.others.get(at - 1).map(|member| &member.device) }
     }
 
-    /// Nodes of the volume's devices, but for the one that is blank; none where it lies on one.
+    /// Nodes of the volume's devices, without the blank one; none if the volume is on one device.
     fn there(&self) -> Vec<PathBuf> {
         let all = 1..=1 + self.members.others.len() as u64;
         let there = all.filter(|number| self.members.lost != Some(*number));
@@ -157,14 +157,14 @@ impl State {
         if self.members.others.is_empty() { Vec::new() } else { nodes.collect() }
     }
 
-    /// Takes the images beside the first out; whoever gets them removes them.
+    /// Takes out the images besides the first; the caller removes them.
     pub(super) fn more_images(&mut self) -> Vec<Image> {
         std::mem::take(&mut self.members.others).into_iter().filter_map(|member| member.image).collect()
     }
 }
 
 impl Stage<'_> {
-    /// Unmounts, empties a device, and mounts what is left.
+    /// Unmounts, empties a device, and mounts the rest.
     pub(crate) fn lose_device(&mut self, number: u64) -> Result<(), StagingError> {
         let label = self.state.label.clone();
         let failed = |problem: String| StagingError::contender(&label, problem, "");
@@ -178,7 +178,7 @@ impl Stage<'_> {
         self.unmount_only()?;
         wipe(&path, &self.target.journal)?;
         let discard = Command::new(["blkdiscard".to_string(), "--force".into(), path.display().to_string()]);
-        // What lies behind the signatures is nobody's any more, so a device that cannot discard is as good.
+        // Nothing uses the content behind the signatures any more, so a device that cannot discard will do.
         let _ = discard.limit(self.limits().make()).run(&self.target.journal);
         self.has_devices_but(Some(number));
         self.put_back().map(drop)
@@ -187,13 +187,13 @@ impl Stage<'_> {
     /// The lost device is in its place again.
     ///
     /// # Errors
-    /// The filesystem's own word is that a device is missing.
+    /// The filesystem's own tools report that a device is missing.
     pub(crate) fn has_all_devices(&mut self) -> Result<(), StagingError> {
         self.has_devices_but(None);
         self.is_whole()
     }
 
-    /// Says beside the figures what they are of.
+    /// Adds a remark on how many copies are on how many devices.
     pub(super) fn tell_of_members(&mut self, filesystem: &crate::Filesystem) {
         if let Some(several) = self.state.spread(filesystem).several() {
             let count = 1 + self.state.members.others.len();
@@ -201,7 +201,7 @@ impl Stage<'_> {
         }
     }
 
-    /// All devices that were not taken away are there, by what the kernel shows and by the filesystem's own tools.
+    /// Checks that all devices that were not removed are present, by what the kernel shows and by the filesystem's own tools.
     pub(super) fn is_whole(&self) -> Result<(), StagingError> {
         let members = &self.state.members;
         let asked = !members.others.is_empty() && members.lost.is_none();

@@ -1,6 +1,6 @@
-//! Putting a contender up: daemon, mkfs, mount, each with its error made into one of that contender.
+//! Setting a contender up: daemon, mkfs, mount, each with its error turned into one of that contender.
 //! In: a stage with its device. Out: the same stage, mounted.
-//! Every step is a command that a person could type.
+//! Every step is a command that can be typed in a shell.
 
 use crate::busy::await_free;
 use crate::error::StagingError;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use system::command::Answer;
 use system::{Command, CommandError, Journal, Sysfs as _};
 
-/// How long the device may be busy after mkfs and mount before it is only remarked upon.
+/// How long to wait after mkfs and after mount until the device is idle; then work goes on.
 const SETTLE_LIMIT: Duration = Duration::from_secs(60);
 
 impl Stage<'_> {
-    /// What must be there before any command of the filesystem: its tools' folder on the PATH, its daemon.
+    /// Prepares what every command of the filesystem needs: its tools' folder on the PATH, its daemon.
     pub(crate) fn make_ready(&mut self, filesystem: &Filesystem) -> Result<(), StagingError> {
         self.state.tools = tools::prefix(filesystem);
         if let Some(facts) = &filesystem.daemon {
@@ -46,7 +46,7 @@ impl Stage<'_> {
         self.state.own = own;
         let command = self.state.places.fill(self.state.spread(filesystem).make(), &options);
         let began = Instant::now();
-        // mkfs wants the device for itself, and programs that look at every device have it for a moment.
+        // mkfs needs the device exclusively, and programs that probe every device hold it for a moment.
         self.await_free();
         let made = self.run_when_free(&Command::new(command).prefixed(self.enter()).limit(self.limits().make()));
         made.map_err(|error| {
@@ -70,7 +70,7 @@ impl Stage<'_> {
         await_free(self.state.devices().map(|device| device.path.as_path()))
     }
 
-    /// Runs a command, and once more where another process had a device for itself meanwhile, and let go.
+    /// Runs a command; once more if it failed while another process held a device that is free by now.
     fn run_when_free(&self, command: &Command) -> Result<Answer, CommandError> {
         match command.run(&self.target.journal) {
             Err(_) if self.await_free() => command.run(&self.target.journal),
@@ -78,7 +78,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Makes the contender's own devices ready, where mkfs does not.
+    /// Prepares the contender's own devices, if mkfs does not.
     fn make_own(&mut self, filesystem: &Filesystem, own: &[Companion], options: &[String]) -> Result<(), StagingError> {
         for command in own_devices::making(filesystem, &self.state.places, own, options) {
             let made =
@@ -102,7 +102,7 @@ impl Stage<'_> {
                 self.run_when_free(&Command::new(command).prefixed(self.enter()).limit(self.limits().mount()));
             let answer = mounted
                 .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
-            // Some servers answer so before they have understood their options.
+            // Some servers report success before they have parsed their options.
             if self.state.mount().is_none() {
                 let said = [answer.stderr.trim(), answer.stdout.trim()].join(" ");
                 return Err(self.explained(nothing_mounted(&contender.label, said.trim()), "mounting"));
@@ -114,7 +114,7 @@ impl Stage<'_> {
         let root = self.state.places.mountpoint.join("work");
         let seen = self.state.seen(&root);
         match std::fs::create_dir(&seen) {
-            // An aged image brings it along.
+            // An aged image already has it.
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 let problem = format!("cannot create a folder on it: {error}");
                 let error = StagingError::failed(&contender.label, problem, "", system::cause::of_io(&error));
@@ -130,13 +130,13 @@ impl Stage<'_> {
     }
 }
 
-/// Whoever mounts said that all went well.
+/// The error for a mount that returned success and mounted nothing.
 pub(crate) fn nothing_mounted(label: &str, said: &str) -> StagingError {
     let said = if said.is_empty() { String::new() } else { format!("; its output: {said}") };
     StagingError::contender(label, format!("mount returned success, but the filesystem is not mounted{said}"), "")
 }
 
-/// The kernel's words, made into what a person can act on: the option that is gone, or the kernel's log.
+/// The kernel's refusal, turned into what the user can act on: the option that is gone, or the kernel's log.
 fn mount_refused(
     filesystem: &Filesystem,
     contender: &Contender,
@@ -161,7 +161,7 @@ fn mount_refused(
     StagingError::failed(&contender.label, problem, way, error.cause())
 }
 
-/// What the kernel logged about filesystems since a time after boot, the last three lines.
+/// The last three lines that the kernel logged since a time after boot.
 fn kernel_log(since: f64) -> Vec<String> {
     let unrecorded = Journal::new();
     let Ok(answer) = Command::new(["dmesg"]).run(&unrecorded) else {
@@ -173,7 +173,7 @@ fn kernel_log(since: f64) -> Vec<String> {
         .filter_map(|line| {
             let (time, text) = line.strip_prefix('[')?.split_once(']')?;
             let recent = time.trim().parse::<f64>().ok()? >= since;
-            // Attaching a loop device logs its capacity, which says nothing about the mount.
+            // Attaching a loop device logs its capacity, which does not concern the mount.
             (recent && !text.contains("capacity change")).then(|| text.trim().to_string())
         })
         .collect();

@@ -1,5 +1,5 @@
-//! A stage whose disk is put into other states while it is unmounted, as a power cut leaves it.
-//! In: a stage on an image. Out: unmounted, mounted again, and checked, by what its filesystem's file says.
+//! A stage whose disk is put into other states while it is unmounted, such as those after a power cut.
+//! In: a stage on an image. Out: unmounted, mounted again, and checked, as its filesystem's description defines.
 
 use super::Stage;
 use super::daemon::Daemon;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use system::Command;
 use system::process::Process;
 
-/// Status of a check that found something and mended it, beside 0.
+/// Status of a check that found something and repaired it, besides 0.
 const MENDED: i32 = 1;
 
 impl Stage<'_> {
@@ -20,17 +20,17 @@ impl Stage<'_> {
         self.state.image.as_ref().map(|image| image.file.as_path())
     }
 
-    /// The root as this process reaches it, where it lies in the mount namespace of a filesystem's own server.
+    /// The root as this process reaches it, if it is in the mount namespace of the filesystem's own server.
     pub fn seen(&self) -> PathBuf {
         self.state.seen(&self.state.root)
     }
 
-    /// The process that serves the filesystem, where it has one of its own.
+    /// The process that serves the filesystem, if there is one.
     pub fn server(&self) -> Option<Process> {
         self.state.daemon.as_ref().map(Daemon::process)
     }
 
-    /// Does what must be done after a crash before it can be mounted. How long it took.
+    /// Runs the recovery that is needed after a crash, before mounting. Returns the time taken.
     pub(crate) fn recover(&self) -> Result<Duration, StagingError> {
         let began = Instant::now();
         if let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.mount.recover.is_empty()) {
@@ -44,7 +44,7 @@ impl Stage<'_> {
         Ok(began.elapsed())
     }
 
-    /// Has the kernel forget what it remembers of the devices, which nobody else may have in use.
+    /// Makes the kernel drop what it caches of the devices, which nothing else may have in use.
     pub(crate) fn forget(&self) -> Result<(), StagingError> {
         let way = "power cuts need exclusive mounts: stop the processes that have a copy of them, and try again";
         let held = |held: String| StagingError::failed(&self.state.label, held, way, Cause::Passing);
@@ -52,9 +52,9 @@ impl Stage<'_> {
     }
 }
 
-/// A stage whose disk somebody puts into another state while it is unmounted.
+/// A stage whose disk is put into another state while it is unmounted.
 pub trait Remountable: Staged {
-    /// What the filesystem's own check says of it, unmounted.
+    /// The result of the filesystem's own check while it is unmounted.
     ///
     /// # Errors
     /// The other end of a remote stage does not answer.

@@ -1,5 +1,5 @@
-//! A device that is divided: a target for each part, so that all contenders can be mounted at the same time.
-//! In: a device that its owner allows to be erased, and how many parts. Out: targets, whose parts are removed with them.
+//! A divided device: a target for each part, so that all contenders can be mounted at the same time.
+//! In: a device that may be erased, and the number of parts. Out: targets, whose parts are removed with them.
 //! Each part is in a cleanup record before it is made.
 
 use crate::devices::custody::{Divided, Erasable, emptying};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use system::{BlockDevice, Journal, Record, Sysfs as _};
 
 impl Target {
-    /// Takes a device under the rules of custody, empties it, and divides it into equal parts, one for each of these journals, which keep
+    /// Takes a device under the rules of custody, empties it, and divides it into equal parts, one for each of these journals, which record
     /// the commands of their targets. The kernel shows the parts as partitions until their targets are dropped.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Target {
         Ok(targets)
     }
 
-    /// Makes the part of this target, and empties it: what lies on it was the disk's, which its owner gave.
+    /// Makes the part of this target, and empties it: its content was the disk's, which may be erased.
     fn make_part(&mut self, whole: &Arc<Divided>) -> Result<(), StagingError> {
         let Some((disk, part)) = &self.part else { return Ok(()) };
         let (device, open) = part.add(disk, &self.journal)?;
@@ -68,10 +68,10 @@ impl Target {
         Ok(())
     }
 
-    /// Removes the part of this target. Why it could not be removed, in words.
+    /// Removes the part of this target. Returns why it could not be removed, in words.
     pub(crate) fn leave_part(&mut self) -> Option<String> {
         let (disk, part) = self.part.take()?;
-        // What could not be given back holds something that is not ours, or is in use.
+        // A part that could not be given back holds something that is not ours, or is in use.
         let is_clear = self.main.is_some() && !self.formatted;
         self.main.iter_mut().for_each(Erasable::release);
         let left = part.leave(&disk, is_clear, &self.journal);
@@ -85,13 +85,13 @@ impl Target {
 /// The commands that divide a device before the first trial of a run, and those that undo it after the last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SplitCommands {
-    /// They empty the device, and make and empty its parts.
+    /// Commands that empty the device, and make and empty its parts.
     pub before: Vec<String>,
-    /// They leave it as empty as it was then.
+    /// Commands that leave the device as empty as it was then.
     pub after: Vec<String>,
 }
 
-/// The commands for a device in so many parts; nothing is run.
+/// The commands that divide a device into `count` parts; nothing is run.
 ///
 /// # Errors
 /// It is no device, or cannot be divided.
@@ -123,7 +123,7 @@ pub fn split_commands(path: &Path, count: usize) -> Result<SplitCommands, Stagin
     Ok(SplitCommands { before, after })
 }
 
-/// A part of a place as it will be, by the size that all have; `None` where the place is no part, or its disk is not there.
+/// A part of a place as planned, with the size that all have; `None` if the place is not a part, or its disk does not exist.
 pub(super) fn planned(place: &Where) -> Option<BlockDevice> {
     let Where::Part { disk, count } = place else { return None };
     let disk = BlockDevice::find(disk).ok()?;

@@ -1,5 +1,5 @@
 //! The target: where contenders are set up, one after the other.
-//! In: [`Where`]. Out: a [`Stage`] for each contender that is asked for.
+//! In: [`Where`]. Out: a [`Stage`] for each requested contender.
 //! A device is held from opening to dropping; an image is made for each stage and removed after it.
 
 use crate::devices::custody::{Erasable, Readable};
@@ -27,7 +27,7 @@ use system::{BlockDevice, Journal, Snapshot};
 /// How long mkfs may take.
 pub(crate) const MAKE_LIMIT: Duration = Duration::from_secs(3600);
 
-/// How long loop devices that somebody holds are waited for at the end.
+/// How long to wait at the end for loop devices that are still held.
 const HELD_LIMIT: Duration = Duration::from_secs(20);
 
 /// Where contenders are set up.
@@ -60,33 +60,33 @@ pub enum Where {
     Directory(PathBuf),
 }
 
-/// A place that was opened, with what is ours to format.
+/// An opened place, with the devices that we may format.
 #[derive(Debug)]
 pub struct Target {
     pub(crate) registry: Registry,
     pub(crate) place: Where,
     pub(crate) journal: Journal,
     pub(crate) mark: Mark,
-    /// What the owner said of devices, and what the run began on.
+    /// The owner's terms for devices, and the devices that the run began on.
     pub(crate) terms: Terms,
-    /// The device under test, where it is a real one.
+    /// The device under test, if it is a real one.
     pub(crate) main: Option<Erasable>,
-    /// The disk whose part that is, where a run has divided one.
+    /// The disk and the part of it, if a run has divided one.
     pub(crate) part: Option<(BlockDevice, Part)>,
     /// The device that is only read.
     pub(crate) readable: Option<Readable>,
     pub(crate) formatted: bool,
-    /// Devices that contenders name beside it.
+    /// Devices that contenders name besides it.
     pub(crate) own: Vec<Own>,
     /// How caches are emptied before a cold phase.
     pub(crate) cold: ColdWay,
     /// Whether this is a guest's target, whose disk is in its host's custody.
     pub(crate) guest: bool,
     pub(crate) images: u32,
-    /// Images of earlier stages that were removed and whose loop devices somebody holds: waited for at the end. The next stage has a
-    /// loop device of its own, since the kernel gives one that is free.
+    /// Images of earlier stages whose loop devices are still held: waited for at the end. The next stage has another loop device, since the
+    /// kernel assigns a free one.
     pub(crate) held: Vec<PathBuf>,
-    /// Volume label of what is set up now.
+    /// Volume label of the current stage.
     pub(crate) volume: String,
     pub(crate) guests: Guests,
 }
@@ -97,7 +97,7 @@ impl Target {
         Target::open_under(registry, place, &Terms::default(), journal)
     }
 
-    /// The same under terms: words that allow erasing what is on devices, and which devices a run began on.
+    /// The same under terms: words that allow erasing the content of devices, and the devices that a run began on.
     pub fn open_under(
         registry: &Registry,
         place: &Where,
@@ -137,9 +137,9 @@ impl Target {
                 if !root {
                     return Err(StagingError::NeedsRoot("formatting an image".into()));
                 }
-                // Whether there is room is a contender's matter: on a modelled disk its image lies in memory.
+                // Room is checked for each contender: on a modelled disk its image is in memory.
                 image::is_folder(folder)?;
-                // The kernel names a loop device's file by where it really lies, and must be understood when the folder is gone.
+                // The kernel shows a loop device's file by its canonical path, which must be recognized even when the folder is gone.
                 let found = folder.canonicalize();
                 let folder = found.map_err(|error| StagingError::file("inspect the scratch folder", folder, error))?;
                 resolved = Where::Image { bytes: *bytes, folder };
@@ -200,12 +200,12 @@ impl Target {
         }
     }
 
-    /// Has caches be emptied by this way before a cold phase, where a stage allows it.
+    /// Sets how caches are emptied before a cold phase, if a stage allows it.
     pub fn start_cold_by(&mut self, way: ColdWay) {
         self.cold = way;
     }
 
-    /// Id that stands in the names of everything made here.
+    /// Id in the names of everything made here.
     pub fn id(&self) -> &str {
         self.mark.id()
     }
@@ -226,13 +226,13 @@ impl Target {
         }
     }
 
-    /// Whether a contender can be staged here, as far as it can be told without touching anything: its filesystem, its tools, the
+    /// Whether a contender can be staged here, as far as that can be determined without touching anything: its filesystem, its tools, the
     /// kernel, the size.
     pub fn check(&self, contender: &Contender) -> Result<(), StagingError> {
         check(&self.registry, contender, (&self.place, self.guest), self.bytes())
     }
 
-    /// Puts a contender up: made, mounted, read back.
+    /// Sets a contender up: made, mounted, read back.
     pub fn stage(&mut self, contender: &Contender) -> Result<Stage<'_>, StagingError> {
         if matches!(self.place, Where::Directory(_)) {
             return self.stage_directory(contender);
@@ -256,8 +256,8 @@ impl Target {
         Ok(stage)
     }
 
-    /// Puts the raw device up for reading. Of an image the first `bytes` hold incompressible data, since a hole would be answered
-    /// without a disk; a real device is read as it is, and never written.
+    /// Sets the raw device up for reading. The first `bytes` of an image hold incompressible data, since a hole would be read without the
+    /// disk; a real device is read as it is, and never written.
     pub fn stage_raw(&mut self, contender: &Contender, bytes: u64) -> Result<Stage<'_>, StagingError> {
         if matches!(self.place, Where::Directory(_)) {
             let way = "name a device with --on, or an image with --image";
@@ -289,7 +289,7 @@ impl Target {
         Ok(stage)
     }
 
-    /// Folders, and the device: a fresh image, or the real one, verified anew.
+    /// Prepares the folders and the device: a fresh image, or the real one, verified again.
     pub(crate) fn begin(&mut self, beginning: &Beginning<'_>) -> Result<Stage<'_>, StagingError> {
         match self.prepare(beginning) {
             Ok(state) => Ok(Stage { target: self, state }),
@@ -358,7 +358,7 @@ impl Target {
         state.join(self.more_devices(beginning)?);
         for device in state.devices() {
             let node = state.places.nodes.join(device.name.replace('/', "!"));
-            // One of the last stage, on another loop device or the same.
+            // A link of the last stage, to another loop device or the same.
             let _ = std::fs::remove_file(&node);
             std::os::unix::fs::symlink(&device.path, &node)
                 .map_err(|error| StagingError::file("link", &node, error))?;
@@ -366,7 +366,7 @@ impl Target {
         Ok(state)
     }
 
-    /// Removes what was begun before there was a stage that would remove it.
+    /// Removes what was made before there was a stage to remove it.
     fn abandon(&mut self) {
         self.remove_images();
         self.remove_folder();
@@ -380,7 +380,7 @@ impl Target {
         }
     }
 
-    /// Removes an image after its stage. Where its loop device is held, the image is left for the end of the run, and this is told.
+    /// Removes an image after its stage. If its loop device is held, the image is left for the end of the run, and an error reports this.
     pub(crate) fn remove_image(&mut self, image: &Image, patience: Duration) -> Result<(), StagingError> {
         let removed = image::remove(&self.journal, &mut self.mark, &image.file, patience);
         if let Err(StagingError::LeftBehind(_)) = &removed {
@@ -389,7 +389,7 @@ impl Target {
         removed
     }
 
-    /// Waits for images that were held; what is held still, in words.
+    /// Waits for images that were held. Returns those that still are, in words.
     fn await_held(&mut self, patience: Duration) -> Vec<String> {
         let end = Instant::now() + patience;
         let mut problems = Vec::new();
@@ -403,7 +403,7 @@ impl Target {
         problems
     }
 
-    /// Removes the folder of mountpoints once nothing is mounted there.
+    /// Removes the folder of mount points once nothing is mounted there.
     pub(crate) fn remove_folder(&mut self) {
         let folder = self.mark.folder();
         if remove_empty(&folder) {

@@ -1,5 +1,5 @@
-//! What the filesystem's own tools do to a stage as a whole: snapshots, a scrub, a check.
-//! In: a stage, or what one would be, and its filesystem's file. Out: commands for whoever carries them out, each place filled in but the snapshot's name.
+//! What the filesystem's own tools do to a whole stage: snapshots, a scrub, a check.
+//! In: a stage or a planned one, and its filesystem's description. Out: commands, with every placeholder but the snapshot's name filled in.
 
 use super::Stage;
 use super::dry_run::{in_guest, places};
@@ -23,11 +23,11 @@ pub type Tools = BTreeMap<VolumeTool, Vec<Vec<String>>>;
 type Fill<'a> = &'a dyn Fn(&[String]) -> Vec<String>;
 
 impl Stage<'_> {
-    /// The tools of what is mounted. A directory's filesystem is not ours to be treated as a whole, and what is only described runs nothing.
+    /// The tools of the mounted filesystem. A directory's filesystem belongs to others, and one that is only described runs nothing.
     pub fn tools(&self) -> Tools {
         match &self.state.filesystem {
             Some(filesystem) if self.state.work.is_none() && !filesystem.only_described => {
-                // The engine, which carries them out, is in the server's namespaces already, and its commands do not see the server's process.
+                // The engine, which runs them, is already in the server's namespaces, and its commands do not see the server's process.
                 let prefix = &self.state.tools;
                 tools(self.state.spread(filesystem), self.root(), &|words| {
                     [prefix.as_slice(), &self.fill(words)].concat()
@@ -37,7 +37,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Commands with the work's folder and all other places, as whoever works on the stage sees them.
+    /// Commands with the work folder and all other placeholders filled in, as seen by a process that works on the stage.
     pub(crate) fn filled(&self, commands: &[Vec<String>]) -> Vec<Vec<String>> {
         filled(commands, self.root(), &|words| self.fill(words))
     }
@@ -46,7 +46,7 @@ impl Stage<'_> {
 /// The tools that a contender would have on this place, for a plan.
 ///
 /// # Errors
-/// No such filesystem is known.
+/// The filesystem is unknown.
 pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> Result<Tools, StagingError> {
     if matches!(place, Where::Directory(_)) || contender.filesystem == crate::DEVICE {
         return Ok(Tools::new());
@@ -81,7 +81,7 @@ fn tools(spread: Spread<'_>, root: &Path, fill: Fill) -> Tools {
         tools.insert(VolumeTool::PrepareSnapshots, filled(prepare, root, fill));
         tools.insert(VolumeTool::Snapshot, filled(take, root, fill));
         tools.insert(VolumeTool::DeleteSnapshot, filled(delete, root, fill));
-        // Where there is nothing to wait for, waiting takes no time.
+        // Without anything to wait for, waiting takes no time.
         tools.insert(VolumeTool::AwaitFreeSpace, filled(await_free_space, root, fill));
         if !rollback.is_empty() {
             tools.insert(VolumeTool::Rollback, filled(rollback, root, fill));
@@ -94,7 +94,7 @@ fn tools(spread: Spread<'_>, root: &Path, fill: Fill) -> Tools {
         tools.insert(VolumeTool::Check, vec![fill(spread.check().unwrap_or(&check.command))]);
     }
     if let Some(several) = spread.several() {
-        // The stage does that itself: what is on a device is only erased by who has it in custody.
+        // The stage does this itself: only the code that has a device in custody erases it.
         tools.insert(VolumeTool::LoseDevice, Vec::new());
         tools.insert(VolumeTool::Rebuild, filled(&several.rebuild, root, fill));
     }

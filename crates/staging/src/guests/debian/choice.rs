@@ -1,12 +1,12 @@
-//! Which of the kernels that Debian's suites have is meant by a series, or by `newest`.
-//! In: the names and the table that apt-cache answers. Out: [`Offer`]s, one for each series.
-//! Meant are plain kernels for amd64: none for clouds or real time, no debugging symbols; an unsigned one only where a series has no other.
+//! Which kernel of Debian's suites a series means, or `newest`.
+//! In: the names and the table that apt-cache prints. Out: [`Offer`]s, one for each series.
+//! Only plain kernels for amd64 count: none for clouds or real time, no debugging symbols; an unsigned one only if a series has no other.
 
 use super::parts::{Parts, UNSIGNED, release_of};
 use super::version;
 use serde::{Deserialize, Serialize};
 
-/// A kernel that can be had.
+/// An available kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Offer {
@@ -18,15 +18,15 @@ pub(crate) struct Offer {
     pub version: String,
     /// The suite that has it: `trixie`.
     pub suite: String,
-    /// Packages of the same version that hold its parts; none where it is all in one.
+    /// Packages of the same version with its parts; empty if it is a single package.
     pub parts: Vec<String>,
 }
 
-/// A series of which the suites have no whole kernel, and a package that is missing.
+/// A series of which the suites have no complete kernel, and a package that is missing.
 pub(crate) type Incomplete = (String, String);
 
 impl Offer {
-    /// Not released yet: a candidate of Linus's.
+    /// Not released yet: a release candidate.
     pub fn is_candidate(&self) -> bool {
         self.version.contains("~rc")
     }
@@ -45,8 +45,8 @@ fn series_of(release: &str) -> Option<String> {
     (is_number(first) && is_number(&second)).then(|| format!("{first}.{second}"))
 }
 
-/// The newest whole kernel of each series, and the series that have none. `table`: what `apt-cache madison` answers, one suite's version a
-/// line: `package | version | address suite/component amd64 Packages`.
+/// The newest complete kernel of each series, and the series that have none. `table`: output of `apt-cache madison`, one version of one
+/// suite a line: `package | version | address suite/component amd64 Packages`.
 pub(super) fn newest_of_each(table: &str, parts: &[Parts]) -> (Vec<Offer>, Vec<Incomplete>) {
     let (mut chosen, mut incomplete): (Vec<Offer>, Vec<Incomplete>) = Default::default();
     for mut offer in table.lines().filter_map(offer) {
@@ -81,18 +81,18 @@ fn offer(line: &str) -> Option<Offer> {
         suite: suite.into(),
         parts: Vec::new(),
     };
-    // `linux-image-6.12-amd64` is no kernel, it only depends on one; a candidate's kernel has no third number.
+    // `linux-image-6.12-amd64` is not a kernel, it only depends on one; a candidate's kernel has no third number.
     let numbered = release.split('.').count() > 2;
     (numbered || found.is_candidate()).then_some(found)
 }
 
-/// Released before candidates, signed before unsigned, then the newer one; of two alike the first stays.
+/// Released before candidates, signed before unsigned, then the newer one; the first of two equal ones stays.
 fn is_better(offer: &Offer, known: &Offer) -> bool {
     let rank = |offer: &Offer| (!offer.is_candidate(), !offer.is_unsigned());
     rank(offer).cmp(&rank(known)).then_with(|| version::compare(&offer.version, &known.version)).is_gt()
 }
 
-/// The newest of all that was released.
+/// The newest of all released ones.
 pub(super) fn newest(offers: &[Offer]) -> Option<&Offer> {
     let released = offers.iter().filter(|offer| !offer.is_candidate());
     released.max_by(|one, other| version::compare(&one.series, &other.series))
@@ -102,7 +102,7 @@ pub(super) fn newest(offers: &[Offer]) -> Option<&Offer> {
 pub(super) mod tests {
     use super::*;
 
-    /// As apt-cache answers, shortened.
+    /// Output of apt-cache, shortened.
     pub const TABLE: &str = "\
 linux-image-6.1.0-9-amd64 |   6.1.27-1 | http://deb.debian.org/debian bookworm/main amd64 Packages
 linux-image-6.1.0-50-amd64 |  6.1.176-1 | http://deb.debian.org/debian bookworm/main amd64 Packages

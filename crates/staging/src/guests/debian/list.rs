@@ -1,6 +1,6 @@
-//! What Debian's suites had when they were last read, kept in a file of the cache with its time.
-//! In: that file, a series that is looked for, and a way to read the suites. Out: a list that is fresh enough, or an older one and why.
-//! A day old it is read anew, and when it lacks what is looked for; offline the old one stays.
+//! The content of Debian's suites when they were last read, kept in a file of the cache with its time.
+//! In: that file, a requested series, and a way to read the suites. Out: a list that is fresh enough, or an older one and why.
+//! The suites are read again if the list is a day old, or lacks the requested series; offline the old list stays.
 
 use super::choice::{Incomplete, Offer, newest};
 use super::suites::{Read, Unread};
@@ -14,9 +14,9 @@ use system::input;
 
 const FILE: &str = "kernels.json";
 const LOCK: &str = "lock";
-/// After this it is read anew.
+/// An older list is read again.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// One that was read just now is not read again for a series that it lacks.
+/// A more recent list is not read again for a series that it lacks.
 const JUST_NOW: Duration = Duration::from_secs(600);
 
 /// The kernels of the suites, as of a time.
@@ -27,7 +27,7 @@ pub(crate) struct KernelList {
     pub read_ms: u64,
     /// The newest kernel of each series, in order.
     pub kernels: Vec<Offer>,
-    /// Series of which the suites have no whole kernel, with a package that is missing.
+    /// Series of which the suites have no complete kernel, with a package that is missing.
     pub incomplete: Vec<Incomplete>,
     /// Suites that could not be read, with the reason.
     pub unread: Vec<Unread>,
@@ -43,19 +43,19 @@ impl KernelList {
     }
 }
 
-/// A list, and why it is not of today.
+/// A list, and why it is not of today, if it is not.
 pub(super) struct Current {
     pub list: KernelList,
     pub not_refreshed: Option<StagingError>,
 }
 
-/// What the cache holds; None where there is nothing that can be read.
+/// The cached list; None if there is none that can be read.
 pub(super) fn kept(cache: &Path) -> Option<KernelList> {
     let text = input::text_file(&cache.join("apt").join(FILE), input::TEXT_LIMIT).ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// A list that is not older than a day and has the series, as far as the suites have it; `read` asks them.
+/// A list that is not older than a day and has the series, as far as the suites have it; `read` reads them.
 pub(super) fn current(
     cache: &Path,
     series: Option<&str>,
@@ -84,7 +84,7 @@ pub(super) fn current(
 
 fn is_fresh(list: &KernelList, series: Option<&str>, now: u64) -> bool {
     let limit = if series.is_none_or(|series| list.of(series).is_some()) { DAY } else { JUST_NOW };
-    // One from the future was written by a clock that was wrong.
+    // A list from the future was written while the clock was wrong.
     now.checked_sub(list.read_ms).is_some_and(|age| u128::from(age) < limit.as_millis())
 }
 
@@ -92,7 +92,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// Two that write apt's private lists at once would disturb each other.
+/// Locks the folder: two processes that write apt's private lists at once would disturb each other.
 fn lock(folder: &Path) -> std::io::Result<File> {
     let file = Folder::make(folder)?.kept_file(LOCK, false)?;
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
@@ -122,7 +122,7 @@ mod tests {
         Err(StagingError::guest("no network"))
     }
 
-    /// The list, made older.
+    /// Makes the cached list older.
     fn aged(cache: &Path, by: Duration) {
         let mut list = kept(cache).expect("it is there");
         list.read_ms -= by.as_millis() as u64;

@@ -1,13 +1,13 @@
 //! The packages that a kernel consists of: since 6.19 its modules and the kernel itself are packages of their own.
-//! In: what `apt-cache depends` answers of kernels. Out: for each of them its parts, and the one that is missing.
-//! Debian's backports keep kernels whose modules were removed; such a kernel cannot be had.
+//! In: output of `apt-cache depends` about kernels. Out: for each kernel its parts, and the one that is missing.
+//! Debian's backports keep kernels whose modules were removed; such a kernel is unavailable.
 
 const START: &str = "linux-image-";
 const FLAVOUR: &str = "-amd64";
 /// How the names of packages of unsigned kernels end.
 pub(super) const UNSIGNED: &str = "-amd64-unsigned";
 
-/// What apt is asked; what a kernel recommends or excludes is of no use here.
+/// The query to apt, without what a kernel recommends or excludes.
 pub(super) const QUESTION: [&str; 8] = [
     "apt-cache",
     "depends",
@@ -32,13 +32,13 @@ pub(super) fn release_of(package: &str) -> Option<&str> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
     pub package: String,
-    /// Packages of the same release that it depends on and that are there.
+    /// Packages of the same release that it depends on and that exist.
     pub there: Vec<String>,
-    /// One without which it does not run; None where all are there.
+    /// A part without which it does not run; None if all exist.
     pub missing: Option<String>,
 }
 
-/// Reads apt's answer: a package's name at the beginning of a line, then what it depends on, indented; `<NAME>` is one that no suite has.
+/// Parses apt's output: a package's name at the beginning of a line, then its dependencies, indented; `<NAME>` is one that no suite has.
 pub(super) fn read(answer: &str) -> Vec<Parts> {
     let mut all: Vec<Parts> = Vec::new();
     for line in answer.lines() {
@@ -61,7 +61,7 @@ fn add(kernel: &mut Parts, name: &str) {
     if !is_missing {
         kernel.there.push(name.into());
     } else if !name.starts_with("linux-base-") {
-        // The base holds lists that nothing here asks for.
+        // The base package holds lists that are not used here.
         kernel.missing = Some(name.into());
     }
 }

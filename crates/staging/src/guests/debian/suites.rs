@@ -1,6 +1,6 @@
-//! Debian's suites, asked with apt under a configuration of our own: the machine's sources, lists and packages stay as they are.
-//! In: a folder of the cache, and what the machine's own apt is told of mirrors and proxies. Out: the kernels of all suites; packages of them.
-//! apt checks Debian's signature as ever: every source names Debian's keyring, and what would let anything pass unsigned is set to no.
+//! Debian's suites, queried with apt under a configuration of our own: the machine's sources, lists and packages stay as they are.
+//! In: a folder of the cache, and the machine's apt settings for mirrors and proxies. Out: the kernels of all suites; packages of them.
+//! apt checks Debian's signature as usual: every source names Debian's keyring, and every setting that would accept unsigned data is off.
 
 use super::choice::{self, Incomplete, Offer};
 use super::parts;
@@ -26,7 +26,7 @@ const SUITES: [(&str, bool); 8] = [
     ("experimental", false),
 ];
 
-/// Where they are had from, where the machine's own apt names no mirror of Debian's.
+/// Default mirrors, if the machine's own apt names no mirror of Debian.
 const MIRROR: &str = "http://deb.debian.org/debian";
 const SECURITY: &str = "http://deb.debian.org/debian-security";
 
@@ -34,7 +34,7 @@ const SECURITY: &str = "http://deb.debian.org/debian-security";
 const KEYRINGS: [&str; 2] =
     ["/usr/share/keyrings/debian-archive-keyring.gpg", "/usr/share/keyrings/debian-archive-keyring.pgp"];
 
-/// Settings of the machine's own apt that are taken over: the way to the network, and what it says of its mirror's age and its own clock.
+/// Settings of the machine's own apt that are taken over: access to the network, and checks of the mirror's age and the own clock.
 const TAKEN_OVER: [&str; 7] = [
     "Acquire::http::",
     "Acquire::https::",
@@ -45,7 +45,7 @@ const TAKEN_OVER: [&str; 7] = [
     "Acquire::Min-ValidTime ",
 ];
 
-/// What the machine's own apt is told.
+/// Settings of the machine's own apt.
 #[derive(Debug, PartialEq, Eq)]
 struct Machine {
     /// Lines of its configuration that are taken over.
@@ -54,7 +54,7 @@ struct Machine {
     security: String,
 }
 
-/// The private configuration, written and ready to be used.
+/// The private configuration, written and ready to use.
 pub(super) struct Suites {
     config: PathBuf,
 }
@@ -62,7 +62,7 @@ pub(super) struct Suites {
 /// A suite that could not be read, and why.
 pub(super) type Unread = (String, String);
 
-/// What the suites have.
+/// The content of the suites.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub kernels: Vec<Offer>,
@@ -92,9 +92,9 @@ impl Suites {
         Ok(Suites { config: folder.join(CONFIG) })
     }
 
-    /// Reads the lists of all suites from the mirror, and says which kernels they have.
+    /// Reads the lists of all suites from the mirror; returns their kernels.
     pub fn read(&self, journal: &Journal) -> Result<Read, StagingError> {
-        // 100: some could not be read; which, stands in what it says.
+        // Status 100: some could not be read; the error output names them.
         let updated = self
             .command(["apt-get", "-q", "update"])
             .accept(&[0, 100])
@@ -112,7 +112,7 @@ impl Suites {
         Ok(read)
     }
 
-    /// The newest kernel of each series whose parts are all there, and those that lack one.
+    /// The newest kernel of each series whose parts all exist, and those that lack one.
     fn kernels(&self, journal: &Journal) -> Result<Read, StagingError> {
         let ask = |words: Vec<&str>| {
             let answer =
@@ -153,7 +153,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// The first complaint says what was wrong; the last one only that something was.
+/// The first message shows what was wrong; the last one only that something was.
 fn failed(said: &str) -> StagingError {
     let first = said
         .lines()
@@ -164,7 +164,7 @@ fn failed(said: &str) -> StagingError {
     StagingError::other(problem, "this needs the network; a downloaded kernel works without it")
 }
 
-/// Suites that apt could not read, by its complaints: each names the address of a file, or the suite.
+/// Suites that apt could not read, by its messages: each names the address of a file, or the suite.
 fn unread(said: &str) -> Vec<Unread> {
     let about = |line: &&str, suite: &str| {
         line.contains(&format!("/dists/{suite}/")) || line.split_whitespace().any(|word| word == suite)
@@ -176,14 +176,14 @@ fn unread(said: &str) -> Vec<Unread> {
     SUITES.iter().filter_map(|(suite, _)| of(suite)).collect()
 }
 
-/// What the machine's own apt is told of the network and of mirrors.
+/// Settings of the machine's own apt for the network and mirrors.
 fn machine(journal: &Journal) -> Result<Machine, StagingError> {
     let asked = || StagingError::command("asking apt for this machine's mirror");
     let dump = Command::new(["apt-config", "dump"]).run(journal).map_err(asked())?;
     let targets = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(ORIGIN)", "Created-By: Packages"];
-    // Sources that apt cannot read are the machine's own matter; then Debian's own mirror is taken.
+    // Sources that apt cannot read do not concern this program; it then uses Debian's own mirror.
     let targets = Command::new(targets).accept(&[0, 100]).run(journal).map_err(asked())?;
-    // Lists that were never read have no origin, and stand in this answer alone.
+    // Lists that were never read have no origin, and are only in this output.
     let unread = Command::new(["apt-get", "update", "--print-uris"]).accept(&[0, 100]).run(journal);
     let unread = unread.map_err(asked())?;
     Ok(told(&dump.stdout, &(targets.stdout + &addresses(&unread.stdout))))
@@ -222,7 +222,7 @@ fn told(dump: &str, targets: &str) -> Machine {
 }
 
 const CONFIG: &str = "apt.conf";
-/// apt complains of folders that are missing.
+/// apt complains about missing folders.
 const FOLDERS: [&str; 8] = [
     "etc/apt.conf.d",
     "etc/sources.list.d",
@@ -243,7 +243,7 @@ fn write(folder: &Path, keyring: &str, machine: &Machine) -> std::io::Result<()>
     Folder::open(folder)?.replace(CONFIG, config(folder, machine).as_bytes())
 }
 
-/// The sources: each has to be signed by Debian's keys.
+/// The sources: each must be signed by Debian's keys.
 fn sources(keyring: &str, machine: &Machine) -> String {
     let line = |(suite, security): &(&str, bool)| {
         let mirror = if *security { &machine.security } else { &machine.mirror };
@@ -252,8 +252,8 @@ fn sources(keyring: &str, machine: &Machine) -> String {
     SUITES.iter().map(line).collect()
 }
 
-/// Everything that apt keeps and reads lies in the folder, but for passwords of mirrors. It is read as APT_CONFIG, before the machine's
-/// own configuration, whose place it changes: neither that nor its hooks are read.
+/// All that apt stores and reads is in the folder, except passwords of mirrors. It is read as APT_CONFIG, before the machine's own
+/// configuration, whose path it changes: neither that nor its hooks are read.
 fn config(folder: &Path, machine: &Machine) -> String {
     let place = |name: &str| folder.join(name).display().to_string();
     let mut lines = vec![
@@ -263,7 +263,7 @@ fn config(folder: &Path, machine: &Machine) -> String {
         format!("Dir::State \"{}\";", place("state")),
         format!("Dir::State::status \"{}\";", place("state/status")),
         format!("Dir::Cache \"{}\";", place("cache")),
-        // They would take twice the room of the lists, for two questions a day.
+        // They would take twice the room of the lists, for two queries a day.
         "Dir::Cache::pkgcache \"\";".into(),
         "Dir::Cache::srcpkgcache \"\";".into(),
     ];
@@ -271,7 +271,7 @@ fn config(folder: &Path, machine: &Machine) -> String {
     let last = [
         "APT::Architecture \"amd64\";",
         "APT::Architectures { \"amd64\"; };",
-        // The folder is root's own, where its user `_apt` may not go.
+        // The folder belongs to root, and the user `_apt` may not enter it.
         "APT::Sandbox::User \"root\";",
         "APT::Get::AllowUnauthenticated \"false\";",
         "APT::Update::Error-Mode \"any\";",
@@ -317,7 +317,7 @@ Dir::State \"var/lib/apt\";
         let found = told("", both);
         assert_eq!(found.mirror, "http://mirror.example/debian");
         assert_eq!(found.security, "http://mirror.example/debian-security");
-        // Before the machine's own lists were read, nobody knows whose they are.
+        // Until the machine's own lists are read, their origin is unknown.
         assert_eq!(told("", "http://near.example/debian/ trixie\n").mirror, "http://near.example/debian");
         for other in ["", "http://archive.ubuntu.com/ubuntu/ noble Ubuntu\n", "file:/media/debian/ trixie Debian\n"] {
             assert_eq!((told("", other).mirror, told("", other).security), (MIRROR.into(), SECURITY.into()), "{other}");
@@ -372,7 +372,7 @@ Dir::State \"var/lib/apt\";
         let told = suites.command(["apt-config", "dump"]).run(&journal).expect("apt answers").stdout;
         assert!(told.contains(&format!("Dir::Etc \"{}\"", folder.join("etc").display())), "{told}");
         assert!(told.contains("APT::Get::AllowUnauthenticated \"false\"") && !told.contains("Post-Invoke"), "{told}");
-        // It knows the suites of our file, and no source of the machine's.
+        // It knows the suites of our file, and none of the machine's sources.
         let told = suites.command(["apt-get", "update", "--print-uris"]).run(&journal).expect("apt answers").stdout;
         let known = addresses(&told);
         let named: BTreeSet<&str> =

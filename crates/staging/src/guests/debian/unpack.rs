@@ -1,6 +1,6 @@
-//! A kernel of Debian's, downloaded and unpacked into a folder without being installed.
-//! In: what the suites offer of a series. Out: a folder with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`, whatever way it was packaged.
-//! Only the modules that a guest can need are unpacked; what lists them is made by depmod(8).
+//! A Debian kernel, downloaded and unpacked into a folder without being installed.
+//! In: an offer of the suites. Out: a folder with `boot/vmlinuz-RELEASE` and `lib/modules/RELEASE`, independent of its packaging.
+//! Only modules that a guest can need are unpacked; depmod(8) makes their lists.
 
 use super::choice::Offer;
 use super::suites::{DOWNLOAD_LIMIT, Suites};
@@ -8,7 +8,7 @@ use crate::error::StagingError;
 use std::path::{Path, PathBuf};
 use system::{Command, Journal};
 
-/// Folders of a kernel package that no guest needs: hardware that QEMU is not given.
+/// Folders of a kernel package that no guest needs: their hardware is not in QEMU's machine.
 const LEFT_OUT: [&str; 16] = [
     "sound",
     "drivers/gpu",
@@ -28,7 +28,7 @@ const LEFT_OUT: [&str; 16] = [
     "drivers/bluetooth",
 ];
 
-/// Downloads a kernel and unpacks it into a folder that is there and empty.
+/// Downloads a kernel and unpacks it into an empty folder.
 pub(super) fn fetch(suites: &Suites, offer: &Offer, folder: &Path, journal: &Journal) -> Result<(), StagingError> {
     suites.download(offer, folder, journal)?;
     let place = folder.display().to_string();
@@ -51,7 +51,7 @@ pub(super) fn fetch(suites: &Suites, offer: &Offer, folder: &Path, journal: &Jou
         .map(|_| ())
 }
 
-/// Puts kernel and modules where packages had them for long, and gives the release: newer ones have all below usr/lib/modules/RELEASE.
+/// Moves kernel and modules to the traditional places, and returns the release: newer packages have all below usr/lib/modules/RELEASE.
 fn arrange(folder: &Path) -> std::io::Result<String> {
     let (modules, newer) = (folder.join("lib/modules"), folder.join("usr/lib/modules"));
     if newer.is_dir() {
@@ -64,7 +64,7 @@ fn arrange(folder: &Path) -> std::io::Result<String> {
         std::fs::create_dir_all(folder.join("boot"))?;
         std::fs::rename(&kernel, folder.join("boot").join(format!("vmlinuz-{release}")))?;
     }
-    // Some versions of depmod look below lib, others below usr/lib.
+    // Some versions of depmod search lib, others usr/lib.
     let _ = std::fs::remove_dir_all(folder.join("usr"));
     std::fs::create_dir(folder.join("usr"))?;
     std::os::unix::fs::symlink("../lib", folder.join("usr/lib"))?;

@@ -1,6 +1,6 @@
-//! Which of two versions of Debian's is the newer one.
+//! Which of two Debian versions is the newer one.
 //! In: versions, `EPOCH:UPSTREAM-REVISION`. Out: their order, by deb-version(7).
-//! `~` comes before the end, so that a backport (`6.12.9-1~bpo12+1`) is older than what it was made of.
+//! `~` sorts before the end, so a backport (`6.12.9-1~bpo12+1`) is older than its source.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ fn parts(version: &str) -> (u64, &str, &str) {
     (epoch.parse().unwrap_or(0), upstream, revision)
 }
 
-/// By turns: what is no number, character by character; then a number.
+/// In turns: non-digits, character by character; then a number.
 fn piece(mut one: &[u8], mut other: &[u8]) -> Ordering {
     while !one.is_empty() || !other.is_empty() {
         while is_letter(one) || is_letter(other) {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn versions_are_ordered_as_dpkg_orders_them() {
-        // Each is older than the next; `dpkg --compare-versions` says the same of all of them.
+        // Each is older than the next; `dpkg --compare-versions` agrees on all of them.
         let ordered = [
             "6.1.9-1",
             "6.1.10-1",
