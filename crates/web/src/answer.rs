@@ -1,19 +1,19 @@
-//! Answers: a page, a script, a stream of news, or a refusal.
-//! In: what a site made. Out: the bytes that go to the browser, with headers that let it do no more than show them.
+//! Answers: a page, a script, an event stream, or a refusal.
+//! In: content from a site. Out: the bytes sent to the browser, with headers that allow it nothing but to show them.
 
-/// What may run in a page, and what it may load. Nothing is loaded from elsewhere, no other page may hold it in a frame.
+/// Content security policy of a page: scripts of this server only, nothing from other hosts, no embedding in a frame.
 const OWN_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/// The same for a report, which brings its scripts along and asks nobody for anything.
+/// The same for a report, which contains its scripts and loads nothing.
 const WITHIN: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What a site answers.
+/// A site's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub(crate) status: u16,
     kind: &'static str,
     policy: &'static str,
     pub(crate) body: Body,
-    /// Whether it is what a browser that follows the news waits for at their end.
+    /// Whether this is the last page, which followers request after the last event.
     pub(crate) last: bool,
 }
 
@@ -28,12 +28,12 @@ impl Answer {
         Answer { status, kind, policy, body, last: false }
     }
 
-    /// A page, which may run scripts of this site and none of its own.
+    /// A page. It may run scripts served by this site, but no inline scripts.
     pub fn page(html: String) -> Answer {
         Answer::new(200, "text/html; charset=utf-8", OWN_SCRIPTS, Body::Bytes(html.into_bytes()))
     }
 
-    /// A page that stands alone: its scripts are within it, and it loads nothing.
+    /// A self-contained page: its scripts are inline, and it loads nothing.
     pub fn standing_alone(html: String) -> Answer {
         Answer::new(200, "text/html; charset=utf-8", WITHIN, Body::Bytes(html.into_bytes()))
     }
@@ -43,27 +43,27 @@ impl Answer {
         Answer::new(200, "text/javascript; charset=utf-8", OWN_SCRIPTS, Body::Bytes(text.into()))
     }
 
-    /// The news, as they come (server-sent events).
+    /// The event stream (server-sent events).
     pub fn news() -> Answer {
         Answer::new(200, "text/event-stream", OWN_SCRIPTS, Body::News)
     }
 
-    /// No page has this name.
+    /// There is no page of this name.
     pub fn nothing_there() -> Answer {
         Answer::refusal(404)
     }
 
-    /// The same page with another status, such as 404 for a run that is not there.
+    /// The same page with another status, such as 404 for an unknown run.
     pub fn with_status(self, status: u16) -> Answer {
         Answer { status, ..self }
     }
 
-    /// The page that browsers which follow the news go to at their end: the server stays until they have it.
+    /// Marks the page that followers request after the last event: the server waits until they have received it.
     pub fn at_the_end(self) -> Answer {
         Answer { last: true, ..self }
     }
 
-    /// A refusal in a sentence.
+    /// A refusal with an explanation.
     pub(crate) fn refusal(status: u16) -> Answer {
         let text = match status {
             403 => "Refused: the token is missing or wrong. Open the address exactly as it was printed.\n",
@@ -77,7 +77,7 @@ impl Answer {
         Answer::new(status, "text/plain; charset=utf-8", OWN_SCRIPTS, Body::Bytes(text.into()))
     }
 
-    /// Status line and headers, and the body where there is one and it was asked for.
+    /// Status line and headers, and the body unless only headers were requested.
     pub(crate) fn bytes(&self, headers_only: bool) -> Vec<u8> {
         let mut head = format!(
             "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Security-Policy: {}\r\nX-Content-Type-Options: nosniff\r\n\

@@ -1,5 +1,5 @@
-//! One connection: a request that comes in, an answer that goes out, an end. Nothing here waits.
-//! In: a socket that is ready. Out: where the connection stands; each state has a limit of time and size.
+//! One connection: receives a request, sends an answer, closes. Nothing here blocks.
+//! In: a socket that is ready. Out: the connection's new state; each state has limits of time and size.
 
 use crate::LONGEST_REQUEST;
 use crate::request::{self, Head, Reading};
@@ -7,61 +7,61 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Time in which a request must be here.
+/// Time limit for receiving a request.
 const TO_ASK: Duration = Duration::from_secs(5);
-/// Time in which an answer must have been taken.
+/// Time limit for sending an answer.
 const TO_TAKE: Duration = Duration::from_secs(60);
-/// Time in which news must have been taken by a browser that follows.
+/// Time limit for sending events to a follower.
 const TO_FOLLOW: Duration = Duration::from_secs(30);
-/// Time that is left to read an answer, before a connection with unread bytes in it is torn down.
+/// Time left to the browser to read an answer, before a connection with unread bytes is closed.
 const TO_PART: Duration = Duration::from_secs(1);
-/// Bytes that are read in one round at most.
+/// Most bytes read in one round.
 const ONE_READING: usize = 16 << 10;
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub stream: TcpStream,
-    /// The address at which it came in.
+    /// The local address of the connection.
     pub local: SocketAddr,
     pub state: State,
     pub until: Instant,
-    /// Whether it has shown the token.
+    /// Whether it sent a valid token.
     pub entitled: bool,
     /// Whether its answer is the last page of a run.
     pub last: bool,
-    /// Whether it was handed the last news.
+    /// Whether the last event was queued for it.
     pub heard_end: bool,
 }
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Debug)]
 pub(crate) enum State {
-    /// These bytes of a request are here.
+    /// Receiving a request: the bytes so far.
     Asking(Vec<u8>),
-    /// So much of these bytes has gone out.
+    /// Sending an answer: the bytes, and how many of them are sent.
     Answering(Vec<u8>, usize),
-    /// It follows the news: the number of the newest that it was sent, and what of it has not gone out.
+    /// Sending events: the number of the newest event queued, and the bytes not sent yet.
     Following {
         seen: u64,
         rest: Vec<u8>,
     },
-    /// All has gone out, and what still comes in is read and forgotten.
+    /// Everything is sent; further input is read and discarded.
     Parting,
     Gone,
 }
 
-/// What a round brought.
+/// Outcome of one round.
 pub(crate) enum Brought {
     Nothing,
     Request(Head),
     Refusal(u16),
-    /// The answer has gone out.
+    /// The answer is sent.
     Taken,
 }
 
 impl Connection {
-    /// A connection that was accepted; `None` where it is gone already.
+    /// Wraps an accepted socket; `None` if it is already closed.
     pub fn accepted(stream: TcpStream) -> Option<Connection> {
         stream.set_nonblocking(true).ok()?;
         let _ = stream.set_nodelay(true);
@@ -70,7 +70,7 @@ impl Connection {
         Some(Connection { stream, local, state, until, entitled: false, last: false, heard_end: false })
     }
 
-    /// Whether it waits for room to write.
+    /// Whether it has bytes to write.
     pub fn has_more(&self) -> bool {
         match &self.state {
             State::Answering(..) => true,
@@ -83,19 +83,19 @@ impl Connection {
         matches!(self.state, State::Following { .. })
     }
 
-    /// Begins to send an answer.
+    /// Starts to send an answer.
     pub fn answer(&mut self, bytes: Vec<u8>) {
         self.state = State::Answering(bytes, 0);
         self.until = Instant::now() + TO_TAKE;
     }
 
-    /// Begins to follow: the head of the answer, and news from the first on.
+    /// Starts to follow: sends the head of the answer, then events from the first on.
     pub fn follow(&mut self, head: Vec<u8>) {
         self.state = State::Following { seen: 0, rest: head };
         self.until = Instant::now() + TO_FOLLOW;
     }
 
-    /// Hands news to a browser that has taken what came before; one that has not gets the newest later. Whether these are its last.
+    /// Queues events if all earlier ones are sent; otherwise the browser gets the newest later. Returns whether this queued the last event.
     pub fn news(&mut self, since: impl FnOnce(u64) -> (u64, String, bool)) -> bool {
         let State::Following { seen, rest } = &mut self.state else { return false };
         if !rest.is_empty() {
@@ -110,7 +110,7 @@ impl Connection {
         first
     }
 
-    /// Reads and writes as far as that goes at once.
+    /// Reads and writes as much as is possible without blocking.
     pub fn advance(&mut self) -> Brought {
         let late = Instant::now() >= self.until;
         match &mut self.state {
@@ -162,7 +162,7 @@ impl Connection {
     }
 }
 
-/// Reads what is there, up to the limit of one round, and keeps it where it is wanted. Whether the other side is still there.
+/// Reads available bytes, up to the limit of one round, and keeps them if wanted. Returns whether the peer is still connected.
 fn take(stream: &mut TcpStream, mut kept: Option<&mut Vec<u8>>) -> bool {
     let mut buffer = [0u8; 4096];
     let mut read = 0;
@@ -186,7 +186,7 @@ fn take(stream: &mut TcpStream, mut kept: Option<&mut Vec<u8>>) -> bool {
     true
 }
 
-/// Writes what goes out at once; whether that was all.
+/// Writes as much as possible without blocking; returns whether that was all.
 fn put(stream: &mut TcpStream, bytes: &[u8], at: &mut usize) -> std::io::Result<bool> {
     while *at < bytes.len() {
         match stream.write(&bytes[*at..]) {

@@ -1,34 +1,34 @@
-//! What can go wrong with a server, each with what the person can do.
-//! In: what the system answered. Out: one sentence.
+//! Errors of the server, each with a remedy for the user.
+//! In: the system's error. Out: one sentence.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// Why nothing can be served.
+/// Why the server cannot work.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("listening on {address}: {answer}; give another address and port, such as 127.0.0.1:0 for any free port")]
     Listening {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// What the system answered.
+        /// The system's error.
         answer: io::Error,
     },
-    /// The system gives no randomness or no descriptor.
+    /// The system provides no randomness or no file descriptor.
     #[error("preparing to serve pages: {doing}: {answer}")]
     Preparing {
-        /// What was being done.
+        /// The failed action.
         doing: &'static str,
-        /// What the system answered.
+        /// The system's error.
         answer: io::Error,
     },
     /// Waiting for connections failed.
     #[error("waiting for connections on {address}: {answer}; start it again")]
     Waiting {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system answered.
+        /// The system's error.
         answer: io::Error,
     },
 }

@@ -1,6 +1,6 @@
-//! News on their way from whoever makes them to the browsers that follow.
-//! In: topics, each with its newest value as JSON. Out: events; a browser that is slow, or comes late, gets the newest of each topic.
-//! So there is no queue that could grow, and telling costs whoever tells no more than a lock and one system call.
+//! Events on their way from the producer to the browsers that follow.
+//! In: topics, each with its newest value as JSON. Out: events; a slow or late browser gets the newest value of each topic. So no queue can
+//! grow, and publishing costs no more than a lock and one system call.
 
 use crate::error::WebError;
 use rustix::event::{EventfdFlags, eventfd};
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Topics, and the bell that wakes the server.
+/// Topics, and the eventfd that wakes the server.
 #[derive(Debug)]
 pub struct Feed {
     state: Mutex<State>,
     bell: OwnedFd,
-    /// Whether a browser follows; where none does, nobody is woken.
+    /// Whether a browser follows; otherwise the server is not woken.
     followed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
     topics: Vec<Topic>,
-    /// Counts what was told.
+    /// Counts the published values.
     number: u64,
     still: bool,
     until: Option<Instant>,
@@ -47,10 +47,10 @@ impl State {
 }
 
 impl Feed {
-    /// A feed without news.
+    /// A feed without events.
     ///
     /// # Errors
-    /// The system gives no descriptor.
+    /// The system provides no file descriptor.
     pub fn new() -> Result<Feed, WebError> {
         let bell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|errno| WebError::Preparing { doing: "creating a descriptor for events", answer: errno.into() })?;
@@ -65,14 +65,14 @@ impl Feed {
         }
     }
 
-    /// Whether something is measured, so that the server keeps still: it works a few times a second at most, whatever comes in.
+    /// Sets whether a measurement is in progress. If so, the server works at most a few times a second, whatever arrives.
     pub fn keep_still(&self, still: bool) {
         self.state().still = still;
     }
 
-    /// Tells the last news: the server ends once browsers that follow have the last page, or this time has gone.
+    /// Publishes the last event: the server ends once all followers have the last page, or after this time.
     pub fn end(&self, name: &'static str, value: &str, within: Duration) {
-        // In one step: whoever has heard the last news, and leaves for the last page, is known to be waited for.
+        // Under one lock, so that the server waits for each browser that has received the last event and requests the last page.
         let mut state = self.state();
         state.put(name, value);
         state.until = Some(Instant::now() + within);
@@ -80,7 +80,7 @@ impl Feed {
         self.ring();
     }
 
-    /// Whether anybody follows. Whoever begins to is sent what is there after this was said.
+    /// Records whether a browser follows. A browser that starts to follow is sent the values that exist after this call.
     pub(crate) fn is_followed(&self, followed: bool) {
         self.followed.store(followed, Ordering::SeqCst);
     }
@@ -97,13 +97,13 @@ impl Feed {
         self.bell.as_fd()
     }
 
-    /// Takes the rings that came.
+    /// Clears pending wake-ups.
     pub(crate) fn heard(&self) {
         let mut count = [0u8; 8];
         let _ = rustix::io::read(&self.bell, &mut count);
     }
 
-    /// Events that are newer than `seen`, the number of the newest, and whether the last news are among them.
+    /// Events newer than `seen`, the number of the newest, and whether the last event is among them.
     pub(crate) fn since(&self, seen: u64) -> (u64, String, bool) {
         let state = self.state();
         let mut fresh: Vec<&Topic> = state.topics.iter().filter(|topic| topic.number > seen).collect();

@@ -1,5 +1,5 @@
-//! Who may ask: nobody without the token, no page of another origin, and no name but this server's own.
-//! In: the head of a request, the address at which it came in, the token. Out: what is asked, or the status of a refusal.
+//! Access control: requests need the token, this server's own host name, and no foreign origin.
+//! In: the head of a request, the local address of its connection, the token. Out: what is requested, or the status of a refusal.
 
 use crate::request::{self, Asked, Head};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 /// Bytes of randomness in a token.
 const STRENGTH: usize = 16;
 
-/// A word that cannot be guessed: 32 hexadecimal digits.
+/// A random token: 32 hexadecimal digits.
 pub(crate) fn token() -> io::Result<String> {
     let mut bytes = [0u8; STRENGTH];
     let mut filled = 0;
@@ -20,11 +20,11 @@ pub(crate) fn token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What a request that came in at `local` asks for.
+/// What a request to the local address `local` asks for.
 ///
 /// # Errors
-/// 403 for a name that is not this server's, and for pages of others; 404 without the token, so that an answer does not tell the two apart
-/// from a page that is not there.
+/// 403 for a host name that is not this server's, and for requests from foreign pages; 404 for a wrong token, so that the answer does not
+/// differ from that for a missing page.
 pub(crate) fn admitted(head: &Head, local: SocketAddr, token: &str) -> Result<Asked, u16> {
     let host = head.host.as_deref().filter(|host| is_this(host, local)).ok_or(403u16)?;
     if head.origin.as_ref().is_some_and(|origin| !origin.eq_ignore_ascii_case(&format!("http://{host}"))) {
@@ -34,13 +34,13 @@ pub(crate) fn admitted(head: &Head, local: SocketAddr, token: &str) -> Result<As
         return Err(403);
     }
     let (shown, asked) = request::parted(&head.target).ok_or(404u16)?;
-    // The time that this takes says nothing of where the two differ.
+    // A constant-time comparison: its duration does not reveal where the two differ.
     let known = bool::from(shown.as_bytes().ct_eq(token.as_bytes()));
     if known { Ok(asked) } else { Err(404) }
 }
 
-/// Whether a Host header names this server: by the address at which the request came in, or as `localhost` where that is a loopback
-/// address. Any other name could be an attacker's that was made to point here (DNS rebinding).
+/// Whether a Host header names this server: the local address of the connection, or `localhost` if that is a loopback address. Any other
+/// name could belong to an attacker who made it resolve to this address (DNS rebinding).
 fn is_this(host: &str, local: SocketAddr) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port),

@@ -1,6 +1,6 @@
-//! A web server for one person: this program's own pages in that person's browser, and news of what goes on.
-//! In: a [`Site`] that makes pages, and a [`Feed`] of news where there is some. Out: bytes to whoever knows the token of the address.
-//! Knows nothing of runs, ledgers and reports. Everything has a limit: connections, sizes, times.
+//! A web server for one user: this program's own pages, and events about a run, in the user's browser.
+//! In: a [`Site`] that makes pages, and optionally a [`Feed`] of events. Out: bytes to browsers that know the token in the address.
+//! Independent of runs, ledgers and reports. Connections, sizes and times are limited.
 //!
 //! ```no_run
 //! use web::{Answer, Asked, Server, Site};
@@ -34,17 +34,17 @@ pub use feed::Feed;
 pub use request::Asked;
 pub use server::{Server, Site};
 
-/// Connections that are open at once at most. One more ends the one that has waited longest without having shown the token.
+/// Most connections open at once. One more closes the oldest that has not sent a valid token; if there is none, the new one is closed.
 pub const MOST_CONNECTIONS: usize = 64;
-/// Browsers that follow the news at once at most.
+/// Most browsers that may follow at once.
 pub const MOST_FOLLOWERS: usize = 8;
-/// Bytes of a request at most, its line and all headers.
+/// Most bytes of a request: its line and all headers.
 pub const LONGEST_REQUEST: usize = 8 << 10;
-/// Headers of a request at most.
+/// Most headers of a request.
 pub const MOST_HEADERS: usize = 48;
 
-/// What bytes that came in at an address ask for, by the token: `None` where the request is not whole yet. It is what a server does with
-/// bytes of anybody, without a connection.
+/// What the bytes received at an address request; `None` while the request is incomplete. The server treats untrusted bytes in this way;
+/// here no connection is needed.
 ///
 /// # Errors
 /// The status with which the request is refused: 400, 403, 404, 405 or 431.

@@ -1,37 +1,37 @@
-//! What is asked: the head of a request, taken apart by a library and held against limits.
-//! In: bytes of anybody. Out: a [`Head`], or the status with which it is refused.
+//! Requests: the head is parsed by a library and checked against limits.
+//! In: untrusted bytes. Out: a [`Head`], or the status of a refusal.
 
 use crate::{LONGEST_REQUEST, MOST_HEADERS};
 
-/// Letters of a page's name at most.
+/// Most characters of a page's name.
 const LONGEST_NAME: usize = 32;
-/// Pairs of a query at most.
+/// Most pairs of a query.
 const MOST_PAIRS: usize = 16;
 
-/// What somebody who knows the token asks for.
+/// What a request with a valid token asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asked {
-    /// The page, by its name below the token: lower case letters, digits, dashes and dots; empty for the first page. It is one name, never
-    /// a path.
+    /// The name of the page, which follows the token: lower case letters, digits, dashes and dots; empty for the first page. A single name,
+    /// never a path.
     pub page: String,
     /// Pairs of the query, decoded, in their order.
     pub query: Vec<(String, String)>,
 }
 
 impl Asked {
-    /// The first value of this name that is not empty.
+    /// The first nonempty value of this name.
     pub fn value(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, value)| known == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     }
 }
 
-/// The head of a request, as far as anybody here wants to know.
+/// The parts of a request's head that the server uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Whether the answer's body is left out: HEAD.
+    /// Whether the method is HEAD, so that the answer has no body.
     pub headers_only: bool,
-    /// Path and query as they came.
+    /// Path and query as received.
     pub target: String,
     pub host: Option<String>,
     pub origin: Option<String>,
@@ -39,14 +39,14 @@ pub(crate) struct Head {
     pub site: Option<String>,
 }
 
-/// What the bytes so far are.
+/// What the bytes received so far are.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Not a whole head yet.
+    /// An incomplete head.
     More,
-    /// A head.
+    /// A complete head.
     Whole(Head),
-    /// None that is answered, and the status that says so.
+    /// An invalid or unsupported request, and the status of the refusal.
     Refused(u16),
 }
 
@@ -68,7 +68,7 @@ fn taken(request: &httparse::Request) -> Result<Head, u16> {
         Some("HEAD") => true,
         _ => return Err(405),
     };
-    // Nothing here takes a body, so that none can be mistaken for a second request.
+    // Bodies are not accepted, so that none can be mistaken for a second request.
     let body = one(request, "content-length")?.is_some_and(|length| length != "0");
     if body || one(request, "transfer-encoding")?.is_some() {
         return Err(400);
@@ -82,7 +82,7 @@ fn taken(request: &httparse::Request) -> Result<Head, u16> {
     })
 }
 
-/// The value of a header that may stand there once.
+/// The value of a header that may occur once.
 fn one(request: &httparse::Request, name: &str) -> Result<Option<String>, u16> {
     let mut found = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
     let Some(first) = found.next() else { return Ok(None) };
@@ -93,7 +93,7 @@ fn one(request: &httparse::Request, name: &str) -> Result<Option<String>, u16> {
     Ok(Some(value.trim().to_owned()))
 }
 
-/// Token and page of a target; `None` for a target of any other form than `/TOKEN/page?query`.
+/// Token and page of a target; `None` unless the target has the form `/TOKEN/page?query`.
 pub(crate) fn parted(target: &str) -> Option<(&str, Asked)> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let (token, page) = path.strip_prefix('/')?.split_once('/')?;
@@ -112,7 +112,7 @@ pub(crate) fn parted(target: &str) -> Option<(&str, Asked)> {
     Some((token, Asked { page: page.into(), query: pairs.collect::<Option<_>>()? }))
 }
 
-/// A part of a query as its form wrote it; `None` where it is no text.
+/// Decodes a part of a query; `None` if it is not plain text.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,6 +1,6 @@
-//! The server: one thread, which sleeps until something comes in, and works in rounds with a pause between them.
-//! In: connections of anybody. Out: answers to those who know the token; everything else is refused, or ends by itself.
-//! One thread and no queue: whatever comes in, it costs at most a round's work a few times a second while something is measured.
+//! The server: one thread, which sleeps until there is input, and works in rounds with pauses between them.
+//! In: connections. Out: answers to requests with the token; all others are refused or time out. With one thread and no queue, any input
+//! costs at most a round's work a few times a second during a measurement.
 
 use crate::answer::{Answer, Body};
 use crate::connection::{Brought, Connection, State};
@@ -15,26 +15,26 @@ use rustix::time::{ClockId, clock_gettime};
 use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
-/// Pause between two rounds, while something is measured and otherwise.
+/// Pause between two rounds, during a measurement and otherwise.
 const STILL: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(5);
-/// Connections that are accepted in one round at most; more wait in the kernel.
+/// Most connections accepted in one round; others wait in the kernel.
 const ACCEPTED: usize = 16;
-/// How often a site is asked for fresh news while somebody follows.
+/// How often a site may publish new events while a browser follows.
 const TICK: Duration = Duration::from_secs(1);
 /// The highest niceness.
 const LAST_IN_LINE: i32 = 19;
 
-/// What is shown.
+/// What the server shows.
 pub trait Site {
-    /// Answers somebody who knows the token.
+    /// Answers a request with a valid token.
     fn answer(&mut self, asked: &Asked) -> Answer;
 
-    /// Called about once a second while somebody follows the news, with the CPU time that this thread has taken so far.
+    /// Called about once a second while a browser follows, with the CPU time of this thread so far.
     fn tick(&mut self, _cpu: Duration) {}
 }
 
-/// A server that listens and has not begun to answer.
+/// A server that listens but does not answer yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -43,10 +43,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at an address; port 0 takes any that is free.
+    /// Listens at an address; port 0 takes any free port.
     ///
     /// # Errors
-    /// The address cannot be had, or the system gives no randomness.
+    /// The address is not available, or the system provides no randomness.
     pub fn bind(address: SocketAddr) -> Result<Server, WebError> {
         let refused = |answer| WebError::Listening { address, answer };
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -56,7 +56,7 @@ impl Server {
         Ok(Server { listener, address, token })
     }
 
-    /// What a person opens, the token in it. Where the server listens at every address of this machine, it is that of the loopback.
+    /// The address for the user, including the token. If the server listens at all addresses of this machine, it names the loopback address.
     pub fn url(&self) -> String {
         let mut shown = self.address;
         match shown {
@@ -67,13 +67,13 @@ impl Server {
         format!("http://{shown}/{}/", self.token)
     }
 
-    /// Whether others than this machine can connect.
+    /// Whether other machines can connect.
     pub fn is_open_to_others(&self) -> bool {
         !self.address.ip().to_canonical().is_loopback()
     }
 
-    /// Answers in this thread: for ever without news, and with news until they end ([`Feed::end`]). With news, the thread
-    /// is the last in line for a processor.
+    /// Answers in this thread: for ever without a feed, otherwise until the feed ends ([`Feed::end`]). With a feed, the thread runs at the
+    /// lowest CPU priority.
     ///
     /// # Errors
     /// Waiting fails.
@@ -99,7 +99,7 @@ struct Serving<'a> {
     feed: Option<&'a Feed>,
     open: Vec<Connection>,
     ticked: Instant,
-    /// Browsers that were handed the last news, and have not taken the last page yet.
+    /// Browsers that were sent the last event and have not received the last page yet.
     owed: usize,
 }
 
@@ -122,7 +122,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Sleeps until something comes in, news are told, or a time is up.
+    /// Sleeps until there is input, a new event, or a time limit expires.
     fn wait(&self) -> Result<(), Errno> {
         let mut ways = vec![PollFd::new(&self.server.listener, PollFlags::IN)];
         let bell = self.feed.map(Feed::bell);
@@ -197,11 +197,11 @@ impl Serving<'_> {
         } else {
             self.open[at].follow(answer.bytes(false));
         }
-        // What fits goes out in this round.
+        // Sends what is possible in this round.
         self.advance(at);
     }
 
-    /// Hands the news to those who follow.
+    /// Sends events to the followers.
     fn tell(&mut self) {
         let Some(feed) = self.feed else { return };
         feed.heard();
@@ -215,13 +215,13 @@ impl Serving<'_> {
             self.site.tick(own_cpu());
         }
         for connection in self.open.iter_mut().filter(|connection| connection.is_following()) {
-            // Counted before it is sent: whoever has it may be gone, and on the way to the last page, at once.
+            // Counted before sending: a browser may disconnect and request the last page as soon as it has the last event.
             self.owed += usize::from(connection.news(|seen| feed.since(seen)));
             connection.advance();
         }
     }
 
-    /// At the end of the news, each browser that follows is waited for until it has the last page.
+    /// After the last event, the server waits until each follower has the last page.
     fn is_over(&self) -> bool {
         let Some(until) = self.feed.and_then(Feed::ends) else { return false };
         let waits = |open: &Connection| open.is_following() && !open.heard_end || open.entitled && open.has_more();
