@@ -1,10 +1,10 @@
-//! What stands on a disk: its blocks, as far as they were written; the others are zeros.
-//! In: writes at any offset. Out: reads. A copy shares all blocks with its original until one of them changes.
+//! Content of a disk: the blocks that were written; all others are zeros.
+//! In: writes at any offset. Out: reads. A copy shares each block with its original until one of them changes it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of a block that is kept.
+/// Size of a block in bytes.
 pub const PAGE: usize = 4096;
 
 /// The content of a disk.
@@ -31,14 +31,14 @@ impl Blocks {
             let known = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));
             let end = within + piece.len();
             match <&[u8; PAGE]>::try_from(&data[piece.clone()]) {
-                // A whole block need not be copied before it is written over.
+                // A whole block is replaced without copying its old content.
                 Ok(whole) => *known = Arc::new(*whole),
                 Err(_) => Arc::make_mut(known)[within..end].copy_from_slice(&data[piece]),
             }
         }
     }
 
-    /// Makes zeros of so many bytes.
+    /// Fills this many bytes with zeros.
     pub fn clear(&mut self, offset: u64, length: u64) {
         let end = offset.saturating_add(length);
         let (first, last) = (offset.div_ceil(PAGE as u64), end / PAGE as u64);
@@ -56,30 +56,30 @@ impl Blocks {
         self.write(whole.end, &vec![0; (end - whole.end) as usize]);
     }
 
-    /// Whether a block is kept.
+    /// Whether a block is stored.
     pub(crate) fn has(&self, page: u64) -> bool {
         self.pages.contains_key(&page)
     }
 
-    /// The blocks that are kept, in no order.
+    /// The stored blocks, in no particular order.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (u64, &[u8; PAGE])> {
         self.pages.iter().map(|(page, content)| (*page, &**content))
     }
 
-    /// Turns a bit of a block over.
+    /// Flips one bit of a block.
     pub(crate) fn flip(&mut self, page: u64, bit: usize) {
         if let Some(known) = self.pages.get_mut(&page) {
             Arc::make_mut(known)[bit / 8] ^= 1 << (bit % 8);
         }
     }
 
-    /// Bytes that are kept.
+    /// Bytes stored.
     pub fn kept(&self) -> u64 {
         (self.pages.len() * PAGE) as u64
     }
 }
 
-/// The blocks that a range touches: number of the block, where in it the range begins, and which part of the range it is.
+/// The blocks that a range touches: number of the block, offset within it, and the part of the range that it contains.
 fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

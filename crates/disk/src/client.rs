@@ -1,4 +1,4 @@
-//! The side that uses a served disk: it starts the process that serves, and asks it.
+//! Client of a served disk: starts the server process and sends it requests.
 //! In: a command that calls [`crate::serve`]. Out: a [`Disk`].
 
 use crate::control::{Answer, Ask, PROTOCOL};
@@ -11,33 +11,33 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take.
+/// Time limit for an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
-/// How long the process may take to end.
+/// Time limit for the process to exit.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// How often it is looked at meanwhile.
+/// Interval of checks whether it has exited.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A served disk that does not do what it was asked.
+/// A served disk that fails a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
-    /// The process could not be started.
+    /// The server process did not start.
     #[error("the process that serves a disk cannot be started: {0}")]
     Start(String),
-    /// It is gone, or says nothing.
+    /// The process exited, or did not answer.
     #[error("the process that serves the disk {0}")]
     Lost(String),
-    /// It says that it can't.
+    /// The process refused a request.
     #[error("the served disk cannot {doing}: {why}")]
     Refused {
-        /// What was asked.
+        /// The request.
         doing: &'static str,
-        /// What it answered.
+        /// The reason it gave.
         why: String,
     },
 }
 
-/// A folder of disks that another process serves; it ends with this.
+/// A folder of disks that another process serves. That process ends with this one.
 #[derive(Debug)]
 pub struct Disk {
     child: Child,
@@ -46,10 +46,10 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Starts `command`, its words after the program's name included, and waits until it serves.
+    /// Starts `command` (program and arguments) and waits until it serves.
     ///
     /// # Errors
-    /// It cannot be started, or does not serve: what it said on its standard error stands before.
+    /// It does not start or does not serve. Its standard error is not captured here.
     pub fn start(command: &mut Command) -> Result<Disk, DiskError> {
         let failed = |error: std::io::Error| DiskError::Start(error.to_string());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
@@ -70,12 +70,12 @@ impl Disk {
         }
     }
 
-    /// Id of the process that serves.
+    /// Id of the server process.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Begins to record what is done to a file of the folder. It must be still.
+    /// Starts to record writes and flushes of a file of the folder. No request may be in progress.
     ///
     /// # Errors
     /// There is no such file, or the server is gone.
@@ -83,10 +83,10 @@ impl Disk {
         self.ask("record", &Ask::Record(file.into())).map(drop)
     }
 
-    /// Has a word be written down among what is done to the disk, after all that has arrived there.
+    /// Records a mark after everything that has arrived at the disk so far.
     ///
     /// # Errors
-    /// Nothing is recorded, or the server is gone.
+    /// No recording is active, or the server is gone.
     pub fn mark(&mut self, word: u64) -> Result<(), DiskError> {
         self.ask("mark", &Ask::Mark(word)).map(drop)
     }
@@ -94,7 +94,7 @@ impl Disk {
     /// Ends the recording.
     ///
     /// # Errors
-    /// Nothing is recorded, more was written than a recording holds, or the server is gone.
+    /// No recording is active, more was written than a recording holds, or the server is gone.
     pub fn stop(&mut self) -> Result<Record, DiskError> {
         match self.ask("end the recording", &Ask::Stop)? {
             Answer::Recorded(record) => Ok(*record),
@@ -102,16 +102,16 @@ impl Disk {
         }
     }
 
-    /// Has the recorded file be as a power cut leaves it. Nobody may have it open by a cache: what is on it must be unmounted.
-    /// `lying`: as a disk leaves it that says a flush is done and does nothing.
+    /// Puts the recorded file into a state that a power cut leaves. No cache may hold it open: unmount what is on it first. `lying`: the
+    /// disk reports a flush as done but does nothing.
     ///
     /// # Errors
-    /// Nothing was recorded, the state is none of the record, or the server is gone.
+    /// Nothing was recorded, the record has no such state, or the server is gone.
     pub fn offer(&mut self, state: &State, lying: bool) -> Result<(), DiskError> {
         self.ask("offer a state", &Ask::Offer { state: *state, lying }).map(drop)
     }
 
-    /// Has this be wrong with a file of the folder from now on, instead of what was. How many of its blocks cannot be read.
+    /// Injects a fault into a file of the folder, in place of an earlier one. Returns how many of its blocks cannot be read.
     ///
     /// # Errors
     /// There is no such file, or the server is gone.
@@ -119,7 +119,7 @@ impl Disk {
         self.count("inject a fault", &Ask::Harm { file: file.into(), fault: fault.clone() })
     }
 
-    /// Has nothing be wrong any more. How many requests met what was: failed, or waited.
+    /// Removes the fault. Returns how many requests it failed or delayed.
     ///
     /// # Errors
     /// The server is gone.
@@ -127,7 +127,7 @@ impl Disk {
         self.count("mend", &Ask::Mend)
     }
 
-    /// Turns one bit over in each of these blocks of a file; how many. Nobody may have it open by a cache.
+    /// Flips one bit in each of these blocks of a file; returns their number. No cache may hold the file open.
     ///
     /// # Errors
     /// There is no such file, or the server is gone.
@@ -135,7 +135,7 @@ impl Disk {
         self.count("flip bits", &Ask::Flip { file: file.into(), chosen: chosen.clone() })
     }
 
-    /// How late a modelled disk was with everything that it has answered.
+    /// Lateness of a modelled disk over all requests answered so far.
     ///
     /// # Errors
     /// The server is gone.
@@ -194,14 +194,14 @@ impl Disk {
         }
     }
 
-    /// Lets the process end, and ends it where it does not.
+    /// Lets the process exit, and kills it if it does not.
     fn leave(&mut self) {
-        // It ends when nobody can ask any more.
+        // It exits when its standard input is closed.
         drop(self.questions.take());
         let end = Instant::now() + END_LIMIT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > end {
-                // It fails only where the process is gone, which is what is wanted.
+                // This fails only if the process is gone already.
                 let _ = self.child.kill();
                 let _ = self.child.wait();
                 return;

@@ -1,5 +1,5 @@
-//! A recording with its data, and the disk as a power cut leaves it.
-//! In: writes and flushes as they come. Out: the [`Record`], and [`Blocks`] for each state that is asked for.
+//! A recording with its data, and the disk in the states that a power cut leaves.
+//! In: writes and flushes as they arrive. Out: the [`Record`], and [`Blocks`] for each requested state.
 
 use crate::blocks::Blocks;
 use crate::cut::{self, State};
@@ -7,16 +7,16 @@ use crate::record::{Event, Moment, Record, WriteFacts};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of written data that a recording keeps at most.
+/// Most bytes of written data in a recording.
 const MOST_BYTES: u64 = 4 << 30;
-/// Events that it keeps at most.
+/// Most events in a recording.
 const MOST_EVENTS: usize = 4 << 20;
 
-/// What a write does to the blocks.
+/// Effect of a write on the blocks.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
     Data(Arc<[u8]>),
-    /// So many bytes become zeros.
+    /// This many bytes become zeros.
     Clear(u64),
 }
 
@@ -28,7 +28,7 @@ impl Change {
         }
     }
 
-    /// Does it, or only its first bytes.
+    /// Applies the change, or only its first bytes.
     pub fn apply(&self, blocks: &mut Blocks, offset: u64, bytes: Option<u64>) {
         let length = bytes.unwrap_or(u64::MAX).min(self.length());
         match self {
@@ -38,7 +38,7 @@ impl Change {
     }
 }
 
-/// A disk while it is recorded.
+/// A disk during a recording.
 #[derive(Debug)]
 pub(crate) struct Recording {
     base: Blocks,
@@ -50,7 +50,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Begins with a disk that is as it is.
+    /// Starts with the disk's present content.
     pub fn of(base: Blocks) -> Recording {
         let (changes, record) = (Vec::new(), Record::default());
         Recording { base, changes, record, began: Instant::now(), bytes: 0, flushes: 0 }
@@ -62,12 +62,12 @@ impl Recording {
         }
     }
 
-    /// Whether it had to stop because there was too much.
+    /// Whether it stopped because it reached a limit.
     pub fn is_over_full(&self) -> bool {
         self.bytes > MOST_BYTES || self.record.moments.len() >= MOST_EVENTS
     }
 
-    /// A write arrived; its number.
+    /// Records the arrival of a write; returns its number.
     pub fn submitted(&mut self, offset: u64, change: &Change) -> usize {
         let number = self.changes.len();
         let cleared = matches!(change, Change::Clear(_));
@@ -84,7 +84,7 @@ impl Recording {
         self.note(Event::Completed(number));
     }
 
-    /// A flush arrived; its number.
+    /// Records the arrival of a flush; returns its number.
     pub fn flush_submitted(&mut self) -> usize {
         let number = self.flushes;
         self.flushes += 1;
@@ -100,7 +100,7 @@ impl Recording {
         self.note(Event::Marked(word));
     }
 
-    /// Ends it.
+    /// Ends the recording.
     pub fn end(self) -> Past {
         let known = self.base.clone();
         let applied = vec![false; self.changes.len()];
@@ -108,13 +108,13 @@ impl Recording {
     }
 }
 
-/// A recording that has ended: what was done to the disk, with the data.
+/// A finished recording: all changes of the disk, with their data.
 #[derive(Debug)]
 pub(crate) struct Past {
     base: Blocks,
     changes: Vec<Change>,
     record: Record,
-    /// The disk with all that is safe at the cut that was reached last: states are asked for in the order of their cuts.
+    /// The disk with all writes that are safe at the latest cut; states are requested in the order of their cuts.
     known: Blocks,
     applied: Vec<bool>,
     reached: usize,
@@ -126,7 +126,7 @@ impl Past {
         &self.record
     }
 
-    /// The disk in a state. `lying`: of a disk that says a flush is done and does nothing.
+    /// The disk in a state. `lying`: the disk reports a flush as done but does nothing.
     pub fn state(&mut self, state: &State, lying: bool) -> Blocks {
         if state.cut < self.reached || lying != self.lying {
             self.known = self.base.clone();
@@ -143,7 +143,7 @@ impl Past {
         let kept = cut::keeps(state.kept, at.pending.len());
         let mut kept: Vec<(usize, Option<u64>)> =
             kept.into_iter().map(|(place, bytes)| (at.pending[place], bytes)).collect();
-        // What was written later to the same place stands above.
+        // Later writes overwrite earlier ones at the same offset.
         kept.sort_unstable();
         for (write, bytes) in kept {
             self.changes[write].apply(&mut blocks, self.record.writes[write].offset, bytes);
@@ -175,7 +175,7 @@ mod tests {
         found
     }
 
-    /// Three blocks of 1; the first becomes 2 and is flushed, the second 3, the third 4, the first 5.
+    /// Three blocks of 1. The first becomes 2 and is flushed; then the second becomes 3, the third 4, the first 5.
     fn past() -> Past {
         let mut base = Blocks::default();
         base.write(0, &[1; 3 * 4096]);

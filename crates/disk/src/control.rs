@@ -1,4 +1,4 @@
-//! What is said between the process that serves a disk and the one that uses it: one line of JSON each, a question and its answer.
+//! The protocol between the process that serves a disk and its client: one line of JSON for each request and each answer.
 
 use crate::cut::State;
 use crate::fault::{Chosen, Fault};
@@ -6,34 +6,34 @@ use crate::lateness::Lateness;
 use crate::record::Record;
 use serde::{Deserialize, Serialize};
 
-/// Version of what is said; both ends are of one program.
+/// Version of the protocol; both ends belong to one program.
 pub const PROTOCOL: u32 = 3;
 
-/// A question.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
-    /// Record what is done to this file from now on.
+    /// Start to record changes of this file.
     Record(String),
-    /// Write this word down among what is done.
+    /// Record this mark.
     Mark(u64),
-    /// Record no more.
+    /// Stop recording.
     Stop,
-    /// Have the recorded file be as a power cut leaves it.
+    /// Put the recorded file into a state that a power cut leaves.
     Offer {
         state: State,
-        /// Of a disk that says a flush is done and does nothing.
+        /// The disk reports a flush as done but does nothing.
         lying: bool,
     },
-    /// Have this be wrong with a file, instead of what is.
+    /// Inject a fault into a file, in place of an earlier one.
     Harm { file: String, fault: Fault },
-    /// Have nothing be wrong any more.
+    /// Remove the fault.
     Mend,
-    /// Turn a bit over in each of these blocks of a file.
+    /// Flip a bit in each of these blocks of a file.
     Flip { file: String, chosen: Chosen },
-    /// How late was everything that was answered?
+    /// Report the lateness of all answered requests.
     Lateness,
-    /// Unmount and end.
+    /// Unmount and exit.
     End,
 }
 
@@ -41,15 +41,15 @@ pub(crate) enum Ask {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// The first word: it serves.
+    /// The first message: the server is ready.
     Ready {
         protocol: u32,
     },
     Done,
     Recorded(Box<Record>),
-    /// So many blocks or requests.
+    /// A number of blocks or requests.
     Counted(u64),
     Late(Box<Lateness>),
-    /// It cannot be done; why.
+    /// The request failed, and why.
     Refused(String),
 }

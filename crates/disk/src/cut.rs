@@ -1,9 +1,9 @@
-//! What a power cut may leave of a disk.
-//! In: the record of the disk, and a moment. Out: which writes are safe then, which may be lost, and [`State`]s that are legal.
+//! What a power cut may leave on a disk.
+//! In: the record of the disk, and a point in it. Out: which writes are safe there, which may be lost, and legal [`State`]s.
 //!
-//! Safe is a write that was completed before the last flush that was completed had been submitted; whatever else was submitted may be there or not,
-//! whole or in part, since a disk with a cache writes back as it likes (Pillai et al., OSDI 2014, call that the block device's persistence model).
-//! Loop devices answer a write with FUA by a write and a flush, so there is no third sort.
+//! A write is safe if it completed before the submission of the last completed flush. Every other submitted write may be there or not,
+//! whole or in part, since a disk with a cache writes back in any order (the block device's persistence model of Pillai et al., OSDI 2014).
+//! Loop devices turn a FUA write into a write and a flush, so there is no third kind.
 
 use crate::blocks::PAGE;
 use crate::record::{Event, Record};
@@ -12,10 +12,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-/// Bytes that a disk writes whole, whatever happens: a sector of 512, or one of 4096.
+/// Sizes of an atomic write: a sector of 512 or of 4096 bytes.
 const SECTORS: [u64; 2] = [512, 4096];
 
-/// What is left of the writes that were not safe.
+/// Which of the unsafe writes survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kept {
@@ -23,35 +23,35 @@ pub enum Kept {
     Nothing,
     /// All.
     Everything,
-    /// The first so many in the order in which they were completed, as a disk leaves them that keeps order.
+    /// This many, the first in the order of completion, as on a disk that keeps order.
     First(usize),
-    /// All but this one, a place among them.
+    /// All but this one, an index among them.
     AllBut(usize),
-    /// Each by the throw of a coin.
+    /// Each with probability one half.
     Some {
-        /// The seed of the coins.
+        /// The random seed.
         seed: u64,
     },
-    /// All, but of the one at this place only so many bytes.
+    /// All, but only the first bytes of the one at this index.
     Torn {
-        /// The place.
+        /// The index.
         place: usize,
-        /// Bytes that were written.
+        /// Bytes of it that were written.
         bytes: u64,
     },
 }
 
-/// A disk as a power cut leaves it.
+/// A disk after a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
-    /// The power goes before this event, a place in [`Record::moments`].
+    /// The power fails before this event, an index in [`Record::moments`].
     pub cut: usize,
-    /// What is left of what was not safe.
+    /// Which of the unsafe writes survive.
     pub kept: Kept,
 }
 
 impl State {
-    /// Whether a disk that keeps the order of writes can leave this, too.
+    /// Whether a disk that keeps the order of writes can also leave this state.
     pub fn is_in_order(&self, pending: usize) -> bool {
         match self.kept {
             Kept::Nothing | Kept::Everything | Kept::First(_) => true,
@@ -61,8 +61,7 @@ impl State {
         }
     }
 
-    /// Whether a block of [`PAGE`] bytes is in part as it was written and in part as it was before. A disk with smaller sectors leaves that; one with sectors of
-    /// that size does not. `pending`: of [`At`].
+    /// Whether a block of [`PAGE`] bytes is partly new and partly old. Only a disk with smaller sectors leaves that. `pending`: of [`At`].
     pub fn tears_a_block(&self, record: &Record, pending: &[usize]) -> bool {
         let Kept::Torn { place, bytes } = self.kept else { return false };
         let write = pending.get(place).and_then(|write| record.writes.get(*write));
@@ -70,16 +69,16 @@ impl State {
     }
 }
 
-/// Where writes stand when the power goes.
+/// Writes at the power cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct At {
-    /// Safe, in the order of submission.
+    /// Safe writes, in the order of submission.
     pub safe: Vec<usize>,
-    /// All others that were submitted, in the order of their completion; those that were not completed at the end.
+    /// All other submitted writes, in the order of completion; those not completed come last.
     pub pending: Vec<usize>,
 }
 
-/// Where writes stand before event `cut`. `lying`: of a disk that says a flush is done and does nothing.
+/// Writes before event `cut`. `lying`: the disk reports a flush as done but does nothing.
 pub fn at(record: &Record, cut: usize, lying: bool) -> At {
     let seen = &record.moments[..cut.min(record.moments.len())];
     let mut submitted = vec![None; record.writes.len()];
@@ -90,7 +89,7 @@ pub fn at(record: &Record, cut: usize, lying: bool) -> At {
         match moment.event {
             Event::Submitted(write) => submitted[write] = Some(place),
             Event::Completed(write) => completed[write] = Some(place),
-            // They are numbered as they arrive.
+            // Flushes are numbered in order of arrival.
             Event::FlushSubmitted(_) => flushes.push(place),
             Event::Flushed(done) if !lying => barrier = barrier.max(flushes.get(done).copied().unwrap_or(0)),
             Event::Flushed(_) | Event::Marked(_) => {}
@@ -104,7 +103,7 @@ pub fn at(record: &Record, cut: usize, lying: bool) -> At {
     At { safe, pending }
 }
 
-/// Which of the pending writes a state keeps, by place, each with how many of its bytes (None: all).
+/// Indexes of the pending writes that a state keeps, each with the number of its bytes (None: all).
 pub(crate) fn keeps(kept: Kept, pending: usize) -> Vec<(usize, Option<u64>)> {
     let all = 0..pending;
     match kept {
@@ -120,20 +119,20 @@ pub(crate) fn keeps(kept: Kept, pending: usize) -> Vec<(usize, Option<u64>)> {
     }
 }
 
-/// Which states are chosen.
+/// Which states to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// So many.
+    /// Their number.
     pub count: usize,
-    /// The same seed chooses the same.
+    /// The same seed gives the same choice.
     pub seed: u64,
-    /// Only such with a write that is torn within a block, as a disk with sectors of 512 bytes leaves it.
+    /// Only states with a write torn within a block, as a disk with sectors of 512 bytes leaves it.
     pub torn: bool,
 }
 
-/// Chooses states between two events, in the order of their cuts. Of the cuts a quarter come right after any mark, where most has just been promised, a quarter right
-/// after one at which something was not safe, and half anywhere where something was not; what is left of that comes in turn. Where all are to be torn, the first
-/// quarter, too, comes where something was not safe.
+/// Chooses states between two events, in the order of their cuts. A quarter of the cuts come right after any mark, where the most has just
+/// been promised; a quarter right after a mark with unsafe writes; half anywhere with unsafe writes. The kinds of remainder alternate. If
+/// all are torn, the first quarter also needs unsafe writes.
 pub fn choose(record: &Record, between: std::ops::Range<usize>, choice: Choice) -> Vec<State> {
     let Choice { count, seed, torn } = choice;
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
@@ -158,10 +157,10 @@ pub fn choose(record: &Record, between: std::ops::Range<usize>, choice: Choice) 
     cuts.into_iter().enumerate().map(pick).collect()
 }
 
-/// How many writes are not safe before each event, and at the end.
+/// The number of unsafe writes before each event, and at the end.
 fn pending(record: &Record) -> Vec<usize> {
     let (mut submitted, mut completed, mut safe) = (0, 0, 0);
-    // Of each flush, how many writes were completed when it arrived.
+    // For each flush, the number of writes that were completed when it arrived.
     let mut flushes = Vec::new();
     let mut counts = vec![0];
     for moment in &record.moments {
@@ -193,7 +192,7 @@ fn remainder(record: &Record, cut: usize, turn: usize, dice: &mut impl Rng) -> K
     }
 }
 
-/// All that is not safe before an event, one write of it torn at one of these sectors.
+/// All unsafe writes before an event, one of them torn at a sector boundary.
 fn tear(record: &Record, cut: usize, sectors: &[u64], dice: &mut impl Rng) -> Kept {
     let pending = at(record, cut, false).pending;
     if pending.is_empty() { Kept::Nothing } else { tear_of(record, &pending, sectors, dice) }

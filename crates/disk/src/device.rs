@@ -1,8 +1,7 @@
-//! The disk's own time: requests are answered when they are due, by a thread that is not the one that takes them in.
-//! In: requests in the order in which the kernel made them. Out: answers, one after the other, or in the order and at the times of a modelled disk.
+//! Timing of the disk: one thread receives requests, another answers them when they are due.
+//! In: requests in the order in which the kernel made them. Out: answers, in turn, or in the order and at the times of a modelled disk.
 //!
-//! So what arrived while something else was under way is known to have done so, and a write that is completed during a flush is not taken for one that the
-//! flush made safe.
+//! So requests that arrive during another one are known to overlap it, and a write that completes during a flush does not count as made safe by it.
 
 use crate::fault::Failed;
 use crate::inodes::{Shared, lock};
@@ -14,26 +13,26 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// How long a recorded write is under way: as long as on a quick SSD, so that others may come meanwhile.
+/// Duration of a recorded write: as long as on a fast SSD, so that others may arrive meanwhile.
 const UNDER_WAY: Duration = Duration::from_micros(100);
 
-/// A thread that sleeps wakes up somewhat late; so much of that is waited for awake at most.
+/// A sleeping thread wakes up somewhat late; at most this much of a wait is spent awake instead.
 const MOST_AWAKE: Duration = Duration::from_micros(25);
-/// How much the last time counts in what is known about that.
+/// Weight of the latest delay in the moving average: one in this many.
 const LAST_WEIGHT: u32 = 8;
 
-/// Starts the thread that answers these requests.
+/// Starts the thread that answers requests.
 pub(crate) fn start(shared: &Shared, service: &Service, jobs: Receiver<Job>) {
     let (own, pace) = (Arc::clone(shared), Pace::of(service.model.as_ref(), service.path));
     std::thread::spawn(move || work(&own, &jobs, pace));
 }
 
 fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {
-    // A sleep ends when it is due, and not up to 50 microseconds later; without the right to ask for that it is later.
+    // The default timer slack lets a sleep end up to 50 microseconds late. Without permission to reduce it, sleeps stay late.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut sleep = Sleep::here();
     loop {
-        // All that has come takes part in what is decided now.
+        // All requests that have arrived take part in the next decision.
         for job in jobs.try_iter() {
             let takes = takes(shared, &job);
             pace.arrives(job, takes);
@@ -65,11 +64,11 @@ fn work(shared: &Shared, jobs: &Receiver<Job>, mut pace: Pace) {
     }
 }
 
-/// Waiting for a moment or a request, whichever comes first.
+/// Waits for a moment or a request, whichever comes first.
 struct Sleep {
-    /// How late a sleep ends, as it was lately.
+    /// Moving average of how late a sleep ends.
     wakes_late: Duration,
-    /// Whether the last of it may be waited for awake: with one processor nothing else would run meanwhile.
+    /// Whether the end of a wait may be a busy loop: with one processor nothing else would run meanwhile.
     may_stay_awake: bool,
 }
 
@@ -105,7 +104,7 @@ impl Sleep {
     }
 }
 
-/// How long a request takes at least from its arrival on.
+/// Least duration of a request from its arrival on.
 fn takes(shared: &Shared, job: &Job) -> Duration {
     let recorded = matches!(job.what, What::Write { recorded: Some(_), .. });
     let own = if recorded { UNDER_WAY } else { Duration::ZERO };
@@ -132,7 +131,7 @@ fn answer(shared: &Shared, number: u64, what: What) {
     }
 }
 
-/// Answers a read now.
+/// Answers a read at once.
 pub(crate) fn read(shared: &Shared, number: u64, offset: u64, length: usize, answer: ReplyData) {
     let mut inodes = lock(shared);
     let read = inodes.read(number, offset, length);

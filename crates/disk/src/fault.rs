@@ -1,5 +1,5 @@
-//! What may be wrong with a disk: requests that fail, that wait or that find no room, and bits that are not what was written.
-//! In: a [`Fault`], and the requests that meet it. Out: how each is to be answered.
+//! Faults of a disk: requests that fail, are delayed or find no space, and flipped bits.
+//! In: a [`Fault`], and the requests that meet it. Out: how to answer each.
 
 use crate::blocks::{Blocks, PAGE};
 use crate::content::Change;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Some of the blocks (of 4096 bytes) that were written and do not hold zeros.
+/// Some of the blocks (of 4096 bytes) that were written and are not all zeros.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Among {
-    /// Those that begin with these bytes: the data of somebody who begins every block so.
+    /// Blocks that begin with these bytes: data of a workload that marks every block so.
     Data(Vec<u8>),
-    /// All others: what a filesystem wrote for itself.
+    /// All others: metadata of the filesystem.
     Metadata(Vec<u8>),
 }
 
@@ -29,14 +29,14 @@ impl Among {
     }
 }
 
-/// Blocks by the throw of dice.
+/// Randomly chosen blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// From which.
+    /// The blocks to choose from.
     pub among: Among,
-    /// How many, as far as there are.
+    /// How many to choose, as far as available.
     pub blocks: usize,
-    /// The same seed chooses the same of the same.
+    /// The same seed gives the same choice from the same blocks.
     pub seed: u64,
 }
 
@@ -49,7 +49,7 @@ impl Chosen {
         all.choose_multiple(&mut dice, self.blocks).copied().collect()
     }
 
-    /// Turns one bit over in each of them; how many that were.
+    /// Flips one bit in each of them; returns their number.
     pub(crate) fn flip(&self, blocks: &mut Blocks) -> u64 {
         let chosen = self.of(blocks);
         let mut dice = ChaCha8Rng::seed_from_u64(self.seed);
@@ -60,34 +60,34 @@ impl Chosen {
     }
 }
 
-/// What is wrong.
+/// A fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// These blocks cannot be read until they are written anew.
+    /// These blocks cannot be read until they are overwritten.
     Unreadable(Chosen),
-    /// One write of so many fails, and leaves what was there.
+    /// One write in this many fails, and changes nothing.
     FailingWrites {
-        /// Of how many.
+        /// One in how many.
         one_in: u32,
-        /// Which.
+        /// The random seed.
         seed: u64,
     },
     /// Every request fails.
     Dead,
-    /// There is room for so many bytes more, and then none for a block that was never written.
+    /// The disk has space for this many more bytes; then writes to new blocks fail.
     Full {
         /// Bytes.
         room: u64,
     },
-    /// Every request takes so much longer.
+    /// Every request takes longer by this time.
     Slow {
-        /// By so much.
+        /// The extra time.
         by: Duration,
     },
-    /// No request is answered for so long; after that all are.
+    /// No request is answered for this time; after that all are.
     Hanging {
-        /// For so long.
+        /// The time.
         lasts: Duration,
     },
 }
@@ -99,7 +99,7 @@ pub(crate) enum Failed {
     NoRoom,
 }
 
-/// A fault at work on a disk.
+/// A fault in effect on a disk.
 #[derive(Debug)]
 pub(crate) struct Ailing {
     fault: Fault,
@@ -107,12 +107,12 @@ pub(crate) struct Ailing {
     dice: ChaCha8Rng,
     bad: BTreeSet<u64>,
     room: u64,
-    /// Requests that met it.
+    /// Requests that it affected.
     pub met: u64,
 }
 
 impl Ailing {
-    /// Begins with a disk as it is.
+    /// Starts on a disk with this content.
     pub fn new(fault: &Fault, blocks: &Blocks) -> Ailing {
         let (mut bad, mut room, mut seed) = (BTreeSet::new(), 0, 0);
         match fault {
@@ -125,17 +125,17 @@ impl Ailing {
         Ailing { fault: fault.clone(), since: Instant::now(), dice, bad, room, met: 0 }
     }
 
-    /// Blocks that cannot be read.
+    /// Number of unreadable blocks.
     pub fn bad(&self) -> u64 {
         self.bad.len() as u64
     }
 
-    /// Whether requests wait.
+    /// Whether it delays requests.
     pub fn waits(&self) -> bool {
         matches!(self.fault, Fault::Slow { .. } | Fault::Hanging { .. })
     }
 
-    /// How long a request waits that arrived then.
+    /// Delay of a request that arrived at this time.
     pub fn delay(&mut self, arrived: Instant) -> Duration {
         let delay = match self.fault {
             Fault::Slow { by } => by,
@@ -151,7 +151,7 @@ impl Ailing {
         Err(how)
     }
 
-    /// Whether so many bytes can be read.
+    /// Whether this range can be read.
     pub fn read(&mut self, offset: u64, length: u64) -> Result<(), Failed> {
         let fails = match self.fault {
             Fault::Dead => true,
@@ -161,7 +161,7 @@ impl Ailing {
         if fails { self.fail(Failed::Unreadable) } else { Ok(()) }
     }
 
-    /// Whether a write can be carried out.
+    /// Whether a write succeeds.
     pub fn write(&mut self, offset: u64, change: &Change, blocks: &Blocks) -> Result<(), Failed> {
         match self.fault {
             Fault::Dead => self.fail(Failed::Unreadable),
@@ -177,7 +177,7 @@ impl Ailing {
                 Ok(())
             }
             Fault::Unreadable(_) => {
-                // As disks do: what is written to a bad sector goes to a spare one.
+                // As on real disks, a write to a bad sector goes to a spare one.
                 let written = pages(offset, change.length());
                 self.bad.retain(|page| !written.contains(page));
                 Ok(())
@@ -186,7 +186,7 @@ impl Ailing {
         }
     }
 
-    /// Whether a flush can be.
+    /// Whether a flush succeeds.
     pub fn flush(&mut self) -> Result<(), Failed> {
         if self.fault == Fault::Dead { self.fail(Failed::Unreadable) } else { Ok(()) }
     }
@@ -203,7 +203,7 @@ mod tests {
 
     const OURS: &[u8] = b"ours";
 
-    /// Ten blocks of ours, ten of somebody else, ten zeros that were written.
+    /// Ten blocks with our mark, ten with other data, ten of zeros.
     fn disk() -> Blocks {
         let mut blocks = Blocks::default();
         for page in 0..30u64 {

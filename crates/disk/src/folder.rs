@@ -1,7 +1,7 @@
-//! The served folder, as FUSE sees it: one level of files, each as good as a disk.
-//! In: requests of the kernel, in the order in which it made them. Out: answers.
+//! The served folder, as FUSE sees it: one level of files, each usable as a disk.
+//! In: requests of the kernel, in its order. Out: answers.
 //!
-//! Requests are taken in as fast as they come, and all but reads that need not wait are answered by the disk's own thread.
+//! Requests are received as fast as they arrive. The disk's own thread answers all but reads that need not wait.
 
 use crate::content::Change;
 use crate::device;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long the kernel may trust what it knows of a file: nobody else changes it.
+/// How long the kernel may cache a file's attributes: nothing else changes them.
 const TRUSTED: Duration = Duration::from_secs(3600);
-/// Length of names at most.
+/// Longest file name.
 const NAME_LENGTH: usize = 255;
-/// Requests that may be under way at a time: more than a loop device has, each of which may be cut in several.
+/// Most requests at a time: more than the queue of a loop device, whose requests may be split.
 const DEPTH: u16 = 512;
-/// Largest write, as the kernel makes them for most disks.
+/// Largest write: what the kernel uses for most disks.
 const MOST_AT_ONCE: u32 = 1 << 20;
-/// Sizes are counted in these.
+/// Unit of sizes.
 const BLOCK: u32 = 4096;
 
 /// The folder.
@@ -34,24 +34,24 @@ const BLOCK: u32 = 4096;
 pub(crate) struct Folder {
     shared: Shared,
     jobs: Sender<Job>,
-    /// Reads wait for their turn, too.
+    /// Whether reads also go through the queue.
     queues_reads: bool,
 }
 
 impl Folder {
-    /// A folder whose requests are sent to the thread that answers them.
+    /// A folder that sends its requests to the answering thread.
     pub fn of(shared: &Shared, service: &Service, jobs: Sender<Job>) -> Folder {
         let queues_reads = service.model.is_some() || service.queues_reads;
         Folder { shared: Arc::clone(shared), jobs, queues_reads }
     }
 
     fn send(&self, number: u64, what: What) {
-        // The other thread ends only when this one has.
+        // The other thread ends only after this one.
         let _ = self.jobs.send(Job { number, arrived: Instant::now(), what });
     }
 
     fn change(&self, number: u64, offset: u64, change: Change, answer: WriteAnswer) {
-        // Numbered while the lock is held, and sent in that order, since one thread alone takes requests.
+        // Numbered under the lock and sent in that order, since a single thread receives requests.
         let recorded = lock(&self.shared).submitted(number, offset, &change);
         self.send(number, What::Write { offset, change, recorded, answer });
     }
@@ -90,7 +90,7 @@ impl Filesystem for Folder {
         let wanted =
             |refused: InitFlags| std::io::Error::other(format!("this kernel's FUSE does not support {refused:?}"));
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(wanted)?;
-        // Both take what is nearest, which is as good.
+        // If one is refused, the default is good enough.
         let _ = config.set_max_write(MOST_AT_ONCE);
         let _ = config.set_max_background(DEPTH);
         Ok(())

@@ -1,5 +1,5 @@
 //! The files of a served folder, each of which may be a disk: names, sizes, contents, and the recording of one of them.
-//! In: what FUSE asks. Out: facts and changes, all behind one lock.
+//! In: FUSE requests. Out: attributes and changes, all under one lock.
 
 use crate::blocks::Blocks;
 use crate::content::{Change, Past, Recording};
@@ -10,12 +10,12 @@ use std::ffi::{OsStr, OsString};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Files at most.
+/// Most files.
 const MOST_FILES: usize = 64;
-/// Largest size of a file: more than any disk of today.
+/// Largest file size: more than any present disk.
 const MOST_BYTES: u64 = 1 << 50;
 
-/// What is served, shared with those who record it and do it harm.
+/// Everything served, shared with recording and fault injection.
 pub(crate) type Shared = Arc<Mutex<Inodes>>;
 
 pub(crate) fn lock(shared: &Shared) -> MutexGuard<'_, Inodes> {
@@ -33,18 +33,18 @@ pub(crate) struct Inode {
     lookups: u64,
 }
 
-/// Everything that is served.
+/// Everything served.
 #[derive(Debug, Default)]
 pub(crate) struct Inodes {
     names: BTreeMap<OsString, u64>,
     inodes: BTreeMap<u64, Inode>,
     next: u64,
-    /// Bytes that files may hold together.
+    /// Most bytes in all files together.
     room: u64,
     recording: Option<(u64, Recording)>,
     past: Option<(u64, Past)>,
     ailing: Option<(u64, Ailing)>,
-    /// How late a modelled disk has answered.
+    /// Lateness of a modelled disk.
     pub lateness: Lateness,
 }
 
@@ -70,7 +70,7 @@ impl Inodes {
         self.inodes.get_mut(&number)
     }
 
-    /// The file of a name, which somebody knows from now on.
+    /// Looks a name up, and counts a kernel reference to the file.
     pub fn look_up(&mut self, name: &OsStr) -> Option<(u64, &Inode)> {
         let number = *self.names.get(name)?;
         let inode = self.inodes.get_mut(&number)?;
@@ -78,7 +78,7 @@ impl Inodes {
         Some((number, inode))
     }
 
-    /// Makes an empty file, which somebody knows from now on. None: there are too many.
+    /// Creates an empty file, and counts a kernel reference to it. None: there are too many.
     pub fn create(&mut self, name: &OsStr, mode: u16) -> Option<(u64, &Inode)> {
         if self.inodes.len() >= MOST_FILES {
             return None;
@@ -91,7 +91,7 @@ impl Inodes {
         Some((number, self.inodes.entry(number).or_insert(inode)))
     }
 
-    /// Takes a name away; the file stays as long as somebody knows it.
+    /// Removes a name; the file stays while the kernel refers to it.
     pub fn unlink(&mut self, name: &OsStr) -> bool {
         let Some(number) = self.names.remove(name) else { return false };
         if let Some(inode) = self.inodes.get_mut(&number) {
@@ -101,7 +101,7 @@ impl Inodes {
         true
     }
 
-    /// Somebody who knew a file so many times does not any more.
+    /// Drops this many kernel references to a file.
     pub fn forget(&mut self, number: u64, times: u64) {
         let Some(inode) = self.inodes.get_mut(&number) else { return };
         inode.lookups = inode.lookups.saturating_sub(times);
@@ -113,7 +113,7 @@ impl Inodes {
         }
     }
 
-    /// Gives a file another size; false where it is too large.
+    /// Resizes a file; false if the size is too large.
     pub fn resize(&mut self, number: u64, size: u64) -> bool {
         let Some(inode) = self.inodes.get_mut(&number).filter(|_| size <= MOST_BYTES) else { return false };
         if size < inode.size {
@@ -123,12 +123,12 @@ impl Inodes {
         true
     }
 
-    /// A write arrived; its number where the file is recorded.
+    /// Records the arrival of a write; returns its number if the file is recorded.
     pub fn submitted(&mut self, number: u64, offset: u64, change: &Change) -> Option<usize> {
         self.recording_of(number).map(|recording| recording.submitted(offset, change))
     }
 
-    /// Carries a write out, which is completed with that; or it fails, and nothing of it is there.
+    /// Carries out and completes a write; if it fails, nothing is written.
     pub fn write(&mut self, number: u64, offset: u64, change: &Change, recorded: Option<usize>) -> Result<(), Failed> {
         if let Some(inode) = self.inodes.get_mut(&number) {
             if let Some((_, ailing)) = self.ailing.as_mut().filter(|(ailing, _)| *ailing == number) {
@@ -146,7 +146,7 @@ impl Inodes {
         Ok(())
     }
 
-    /// Carries a flush out, which is completed with that.
+    /// Carries out and completes a flush.
     pub fn flush(&mut self, number: u64, recorded: Option<usize>) -> Result<(), Failed> {
         self.ailing_of(number).map_or(Ok(()), Ailing::flush)?;
         if let (Some(recording), Some(flush)) = (self.recording_of(number), recorded) {
@@ -155,7 +155,7 @@ impl Inodes {
         Ok(())
     }
 
-    /// What stands at a place of a file, as far as it goes. None: there is no such file.
+    /// Reads from a file, up to its end. None: there is no such file.
     pub fn read(&mut self, number: u64, offset: u64, length: usize) -> Option<Result<Vec<u8>, Failed>> {
         let inode = self.inodes.get(&number)?;
         let length = (length as u64).min(inode.size.saturating_sub(offset));
@@ -171,29 +171,29 @@ impl Inodes {
         self.ailing.as_mut().filter(|(ailing, _)| *ailing == number).map(|(_, ailing)| ailing)
     }
 
-    /// Whether requests of a file wait for something.
+    /// Whether requests of a file are delayed.
     pub fn waits(&mut self, number: u64) -> bool {
         self.ailing_of(number).is_some_and(|ailing| ailing.waits())
     }
 
-    /// How much longer a request takes that arrived then.
+    /// Delay of a request that arrived at this time.
     pub fn delay(&mut self, number: u64, arrived: Instant) -> Duration {
         self.ailing_of(number).map_or(Duration::ZERO, |ailing| ailing.delay(arrived))
     }
 
-    /// Has something be wrong with a file from now on, instead of what was; how many of its blocks that concerns where it is about blocks.
+    /// Injects a fault into a file, in place of an earlier one. Returns the number of unreadable blocks.
     pub fn harm(&mut self, name: &OsStr, fault: &Fault) -> Option<u64> {
         let (number, inode) = self.named(name)?;
         let ailing = Ailing::new(fault, &inode.content);
         Some(self.ailing.insert((number, ailing)).1.bad())
     }
 
-    /// Has nothing be wrong any more; how many requests met what was.
+    /// Removes the fault; returns how many requests it affected.
     pub fn mend(&mut self) -> u64 {
         self.ailing.take().map_or(0, |(_, ailing)| ailing.met)
     }
 
-    /// Turns bits over in a file; how many.
+    /// Flips bits in a file; returns their number.
     pub fn flip(&mut self, name: &OsStr, chosen: &Chosen) -> Option<u64> {
         self.named(name).map(|(_, inode)| chosen.flip(&mut inode.content))
     }
@@ -203,17 +203,17 @@ impl Inodes {
         Some((number, self.inodes.get_mut(&number)?))
     }
 
-    /// The recording of a file, where it is the one that is recorded.
+    /// The recording, if it is of this file.
     pub fn recording_of(&mut self, number: u64) -> Option<&mut Recording> {
         self.recording.as_mut().filter(|(recorded, _)| *recorded == number).map(|(_, recording)| recording)
     }
 
-    /// The recording, whatever it is of.
+    /// The recording, of any file.
     pub fn recording(&mut self) -> Option<&mut Recording> {
         self.recording.as_mut().map(|(_, recording)| recording)
     }
 
-    /// Begins to record a file; false where there is none of this name.
+    /// Starts to record a file; false if the name does not exist.
     pub fn record(&mut self, name: &OsStr) -> bool {
         let Some((number, inode)) = self.named(name) else { return false };
         let recording = Recording::of(inode.content.clone());
@@ -222,7 +222,7 @@ impl Inodes {
         true
     }
 
-    /// Ends the recording; the past that it leaves. Why there is none.
+    /// Ends the recording and returns it, or why there is none.
     pub fn stop(&mut self) -> Result<&Past, String> {
         let (number, recording) = self.recording.take().ok_or("nothing is recorded")?;
         if recording.is_over_full() {
@@ -231,7 +231,7 @@ impl Inodes {
         Ok(&self.past.insert((number, recording.end())).1)
     }
 
-    /// The past of the file that was recorded last, and the file.
+    /// The last finished recording, and its file.
     pub fn past(&mut self) -> Option<(&mut Past, &mut Inode)> {
         let (number, past) = self.past.as_mut()?;
         Some((past, self.inodes.get_mut(number)?))

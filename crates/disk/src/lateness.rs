@@ -1,6 +1,6 @@
-//! How late a modelled disk was.
-//! In: for each request when the model is done with it and when it was answered; what the kernel counted on the device. Out: [`Lateness`], which counts since
-//! the disk is served, and the [`Summary`] of a span of it.
+//! Lateness of a modelled disk.
+//! In: for each request, the times of its completion in the model and of its answer; the kernel's counters of the device. Out:
+//! [`Lateness`], which counts from the start of the server, and the [`Summary`] of a span.
 
 use disk_model::Kind;
 use serde::{Deserialize, Serialize};
@@ -8,25 +8,25 @@ use std::time::Duration;
 
 /// A kind of request counts if its time is at least this share of the span.
 const LEAST_SHARE: f64 = 0.05;
-/// Up to so many writes under way on average, someone waits for each, and the kernel's time of them is time that was waited.
+/// With up to this many writes in progress on average, a process waits for each, so the kernel's time of them is waiting time.
 const SHALLOW: f64 = 2.0;
 /// The kernel shows times in whole milliseconds.
 const KERNEL_UNIT_NS: u64 = 1_000_000;
-/// Buckets for each doubling, and those below the first doubling.
+/// Buckets for each doubling; also those below the first doubling.
 const FINE: u64 = 8;
-/// Buckets: up to 2^40 ns, some 18 minutes.
+/// Number of buckets: up to 2^40 ns, some 18 minutes.
 const BUCKETS: usize = 312;
 
 /// Requests of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Requests that were answered.
+    /// Answered requests.
     pub requests: u64,
-    /// What they take by the model, from the arrival at the server on.
+    /// Their time in the model, from arrival at the server.
     pub device_ns: u64,
-    /// Time by which they were answered too late.
+    /// Time by which answers were late.
     pub late_ns: u64,
-    /// Part of it that could not be avoided: the model takes less time than the way to the device and back.
+    /// Part of it that is unavoidable: the model takes less time than the path to the device and back.
     pub unreachable_ns: u64,
 }
 
@@ -40,7 +40,7 @@ impl Times {
         }
     }
 
-    /// With the kernel's time for the same requests: what that is longer was late, whatever the server saw of it.
+    /// Uses the kernel's time for the same requests: any excess counts as late, whatever the server measured.
     fn by_kernel(mut self, kernel_ns: u64) -> Times {
         let longer = kernel_ns.saturating_sub(self.device_ns).saturating_sub(KERNEL_UNIT_NS);
         self.late_ns = self.late_ns.max(longer);
@@ -60,7 +60,7 @@ impl Times {
     }
 }
 
-/// What was answered since the disk is served.
+/// Requests answered since the server started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Reads.
@@ -71,44 +71,44 @@ pub struct Lateness {
     pub flushes: Times,
     /// Discards.
     pub discards: Times,
-    /// How many requests were late by how much; trailing zeros are left out.
+    /// Histogram of lateness; trailing zeros are omitted.
     late: Vec<u64>,
 }
 
-/// What the kernel counted on the device in a span, in nanoseconds from each request's beginning to its end.
+/// The kernel's counters of the device over a span, in nanoseconds from the start of each request to its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KernelTimes {
     /// Length of the span.
     pub span_ns: u64,
     /// All reads together.
     pub reads_ns: u64,
-    /// All writes together; those that ask for a flush contain its time.
+    /// All writes together; writes with a flush include its time.
     pub writes_ns: u64,
     /// All flushes together.
     pub flushes_ns: u64,
 }
 
-/// How late the disk was in a span.
+/// Lateness in a span.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
-    /// Requests that were answered.
+    /// Answered requests.
     pub requests: u64,
-    /// Time that the device takes by the model.
+    /// Time of the device in the model.
     pub device_ns: u64,
-    /// Lateness as a share of the device's time, of the kind of request where it is largest.
+    /// Lateness as a share of the device's time, for the kind of request where it is largest.
     pub share: f64,
-    /// Part of it that no repetition takes away: the model is faster than the way to the device and back.
+    /// Part of it that no repetition reduces: the model is faster than the path to the device and back.
     pub unreachable: f64,
-    /// The largest share of a kind of request that may be less the next time.
+    /// The largest share of a kind of request that a repetition may reduce.
     pub avoidable: f64,
-    /// Half of the requests were late by no more.
+    /// Half of the requests were not later than this.
     pub median_ns: u64,
-    /// 99 % of the requests were late by no more.
+    /// 99 % of the requests were not later than this.
     pub p99_ns: u64,
 }
 
 impl Lateness {
-    /// A request was answered. `takes`: by the model; `late`: after the time at which it should have been; `unreachable`: part of that.
+    /// Counts an answered request. `takes`: its time in the model; `late`: how late the answer was; `unreachable`: the unavoidable part of that.
     pub fn answered(&mut self, kind: Kind, takes: Duration, late: Duration, unreachable: Duration) {
         let times = match kind {
             Kind::Read => &mut self.reads,
@@ -127,7 +127,7 @@ impl Lateness {
         self.late[bucket] += 1;
     }
 
-    /// What was answered since an earlier moment.
+    /// Requests answered since an earlier moment.
     #[must_use]
     pub fn since(&self, before: &Lateness) -> Lateness {
         let earlier = |at: usize| before.late.get(at).copied().unwrap_or(0);
@@ -140,10 +140,10 @@ impl Lateness {
         }
     }
 
-    /// What a span comes to. None: the device had next to nothing to do.
+    /// Summary of a span. None: the device was almost idle.
     ///
-    /// The server sees what happens between the arrival of a request and its answer. The kernel's time has the way there and back too, and is used where
-    /// someone waits for each request: for reads and flushes, and for writes if few are under way and none contains a flush.
+    /// The server measures from the arrival of a request to its answer. The kernel's time includes the path to the device and back. It is
+    /// used if a process waits for each request: for reads and flushes, and for writes if few are in progress and none contains a flush.
     pub fn summary(&self, kernel: &KernelTimes) -> Option<Summary> {
         let waited = self.flushes.requests == 0 && (kernel.writes_ns as f64) <= SHALLOW * kernel.span_ns as f64;
         let kinds = [
@@ -178,7 +178,7 @@ impl Lateness {
     }
 }
 
-/// Eight buckets for each doubling: a value is known to an eighth of itself.
+/// Eight buckets for each doubling: a resolution of one eighth of the value.
 fn bucket(value: u64) -> usize {
     if value < FINE {
         return value as usize;
@@ -205,7 +205,7 @@ mod tests {
         Duration::from_micros(count)
     }
 
-    /// So many reads of 100 us, each late by this.
+    /// This many reads of 100 us, each late by this much.
     fn reads(count: u64, late: u64, unreachable: u64) -> Lateness {
         let mut all = Lateness::default();
         (0..count).for_each(|_| all.answered(Kind::Read, us(100), us(late), us(unreachable)));
@@ -250,7 +250,7 @@ mod tests {
         let all = reads(1000, 0, 0);
         let seen = |reads_ns| all.summary(&KernelTimes { reads_ns, ..span(200) }).expect("the device worked").share;
         assert_eq!(seen(100_000_000), 0.0);
-        // Within what the kernel shows.
+        // Within the resolution of the kernel's counters.
         assert_eq!(seen(101_000_000), 0.0);
         assert!((seen(151_000_000) - 0.5).abs() < 1e-9);
     }
@@ -264,7 +264,7 @@ mod tests {
             all.summary(&kernel).expect("the device worked").share
         };
         assert!(share(&all, 200_000_000) > 0.9);
-        // Many under way: they wait for each other.
+        // Many in progress: they wait for each other.
         assert_eq!(share(&all, 2_000_000_000), 0.0);
         all.answered(Kind::Flush, us(100), us(0), us(0));
         assert_eq!(share(&all, 200_000_000), 0.0);
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(summary.requests, 10);
         assert!((summary.share - 0.02).abs() < 1e-9, "{summary:?}");
         assert_eq!(after.since(&after).summary(&span(1)), None);
-        // A thousandth of the span.
+        // Busy for only a thousandth of the span.
         assert_eq!(reads(1, 0, 0).summary(&span(100)), None);
     }
 }

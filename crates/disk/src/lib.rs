@@ -1,7 +1,8 @@
-//! A disk that Bakeoff serves itself, and everything that was done to it: what a power cut may leave of it can be worked out and offered, and it can be made
-//! to fail as disks do.
-//! In: a folder to serve it in, and what somebody with a filesystem on it does. Out: the record of writes and flushes, and the disk as a cut leaves it.
-//! It is carried by FUSE: the disk is a file of a served folder, to which a loop device is attached with direct I/O. It knows nothing of filesystems.
+//! A disk served by Bakeoff itself, with a record of its writes and flushes. From the record it derives and offers the states that a power
+//! cut may leave. It can also fail as real disks do.
+//! In: a folder to serve it in, and the requests of a filesystem on it. Out: the record of writes and flushes, and the disk after a power cut.
+//! It is built on FUSE: the disk is a file of a served folder, to which a loop device is attached with direct I/O. It is independent of
+//! filesystems.
 
 mod blocks;
 mod client;

@@ -1,4 +1,4 @@
-//! What is asked of a disk, in what order it is answered, and when.
+//! Requests to a disk, and the order and time of their answers.
 //! In: requests as they arrive. Out: those that are due.
 
 use crate::content::Change;
@@ -9,7 +9,7 @@ use fuser::{Errno, ReplyData, ReplyEmpty, ReplyWrite};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A request that is answered when it is due.
+/// A request to answer when it is due.
 #[derive(Debug)]
 pub(crate) struct Job {
     /// The file.
@@ -18,7 +18,7 @@ pub(crate) struct Job {
     pub what: What,
 }
 
-/// What is asked. `recorded`: its number, where the file is recorded.
+/// A request. `recorded`: its number, if the file is recorded.
 #[derive(Debug)]
 pub(crate) enum What {
     Read { offset: u64, length: usize, answer: ReplyData },
@@ -48,23 +48,23 @@ impl WriteAnswer {
     }
 }
 
-/// The way of a disk.
+/// Timing of a disk.
 #[derive(Debug)]
 pub(crate) enum Pace {
-    /// One after the other, each when it is due.
+    /// In turn, each when it is due.
     InTurn(VecDeque<(Instant, Job)>),
-    /// As a described disk would.
+    /// As a modelled disk would.
     Modelled(Box<Modelled>),
 }
 
-/// A described disk and the clock that it goes by.
+/// A modelled disk and its clock.
 #[derive(Debug)]
 pub(crate) struct Modelled {
     schedule: Schedule<Job>,
     began: Instant,
 }
 
-/// Seed of how platters stand at the beginning: the same for all contenders.
+/// Seed of the platters' initial position: the same for all contenders.
 const SEED: u64 = 1;
 
 impl Pace {
@@ -78,7 +78,7 @@ impl Pace {
         }
     }
 
-    /// A request has come. `takes`: how long it takes at least where it is answered in turn; a modelled disk takes its own time.
+    /// Adds a request. `takes`: its least duration if answered in turn; a modelled disk has its own times.
     pub fn arrives(&mut self, job: Job, takes: Duration) {
         match self {
             Pace::InTurn(waiting) => waiting.push_back((job.arrived + takes, job)),
@@ -86,7 +86,7 @@ impl Pace {
         }
     }
 
-    /// When to look again if nothing else comes.
+    /// When to check again if no request arrives.
     pub fn next(&self) -> Option<Instant> {
         match self {
             Pace::InTurn(waiting) => waiting.front().map(|(due, _)| *due),
@@ -94,7 +94,7 @@ impl Pace {
         }
     }
 
-    /// Those that are due by now, in their order; of a modelled disk with the time of their answer.
+    /// The requests due by now, in order; with a modelled disk, each with the time of its answer.
     pub fn due(&mut self, now: Instant) -> Vec<(Job, Option<Answering>)> {
         match self {
             Pace::InTurn(waiting) => {
@@ -108,7 +108,7 @@ impl Pace {
         }
     }
 
-    /// A moment by the disk's own clock.
+    /// A moment on the disk's own clock.
     pub fn at(&self, now: Instant) -> Duration {
         match self {
             Pace::InTurn(_) => Duration::ZERO,

@@ -1,20 +1,20 @@
-//! What the way to a served disk and back costs: loop device, FUSE, and the threads that serve.
-//! In: measured on this machine. Out: how much earlier a request is answered, so that whoever waits for it has the answer when the model is done.
+//! Cost of the path to a served disk and back: loop device, FUSE, and the server's threads.
+//! In: measurements on this machine. Out: how much earlier to answer a request, so that the answer arrives when the model is done.
 
 use disk_model::Kind;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Time of a request that the device answers at once, by its length.
+/// Time of a request that the device answers at once, by length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByLength {
-    /// Of a small one, in nanoseconds.
+    /// Time of a small one, in nanoseconds.
     pub base_ns: u64,
-    /// More for each MiB.
+    /// Additional time per MiB.
     pub per_mib_ns: u64,
 }
 
-/// What the way there and back costs.
+/// Cost of the path there and back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathCost {
     /// Of reads.
@@ -26,7 +26,7 @@ pub struct PathCost {
 }
 
 impl ByLength {
-    /// From the times of a small request and of a large one.
+    /// The line through the times of a small and a large request.
     pub fn through(small: (u64, Duration), large: (u64, Duration)) -> ByLength {
         let more = large.1.saturating_sub(small.1).as_nanos() as f64;
         let mib = large.0.saturating_sub(small.0) as f64 / f64::from(1 << 20);
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(cost.of(Kind::Read, 512 << 10), Duration::from_micros(240));
         assert_eq!(cost.of(Kind::Read, 1 << 20), large);
         assert_eq!(cost.of(Kind::Discard, 1 << 30), Duration::from_nanos(7));
-        // Of a machine that was disturbed while the small one was measured.
+        // Measured while another load disturbed the small one.
         assert_eq!(ByLength::through((4096, large), (1 << 20, small)).per_mib_ns, 0);
     }
 }

@@ -1,31 +1,31 @@
-//! The record of a disk: every write at its submission and at its completion, every flush, and what somebody marked between them.
-//! In: what the server sees, in order. Out: a [`Record`], which knows the order and not the data.
+//! The record of a disk: submission and completion of every write and flush, and marks between them.
+//! In: requests at the server, in order. Out: a [`Record`] of their order, without data.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What happened to the disk.
+/// An event on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// A write, by its number, arrived.
+    /// A write arrived; its number.
     Submitted(usize),
     /// It was answered.
     Completed(usize),
-    /// A flush, by its number, arrived.
+    /// A flush arrived; its number.
     FlushSubmitted(usize),
     /// It was answered.
     Flushed(usize),
-    /// Somebody had a word written down.
+    /// The client set a mark.
     Marked(u64),
 }
 
-/// An event and when it was.
+/// An event and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Time since the recording began.
+    /// Time since the start of the recording.
     pub at: Duration,
 }
 
@@ -36,14 +36,14 @@ pub struct WriteFacts {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// The blocks were given up (discarded, or made zeros), and hold zeros then.
+    /// The blocks were discarded or zeroed, and then hold zeros.
     pub cleared: bool,
 }
 
-/// What was done to a disk while it was recorded.
+/// All changes of a disk during a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// All that happened, in order.
+    /// All events, in order.
     pub moments: Vec<Moment>,
     /// The writes, by number.
     pub writes: Vec<WriteFacts>,

@@ -1,5 +1,5 @@
-//! When the requests of a modelled disk are answered: as much before the model is done as the answer's way takes.
-//! In: requests and times, by any clock. Out: those that are due, with what is needed to tell how late they were.
+//! When to answer the requests of a modelled disk: before the model is done, by the time that the answer's path takes.
+//! In: requests and times, on any clock. Out: the requests that are due, with the data for their lateness.
 
 use crate::path_cost::PathCost;
 use disk_model::{Device, Kind, Request, Ticket};
@@ -7,13 +7,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::time::Duration;
 
-/// A request and whoever waits for it.
+/// A request and its reply.
 #[derive(Debug)]
 struct Pending<J> {
     job: J,
     kind: Kind,
     arrived: Duration,
-    /// What its way costs.
+    /// Cost of its path.
     path: Duration,
 }
 
@@ -24,35 +24,35 @@ pub(crate) struct Due<J> {
     pub pace: Answering,
 }
 
-/// When a request is to be answered.
+/// When to answer a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answering {
     pub kind: Kind,
-    /// What it takes by the model.
+    /// Its time in the model.
     pub takes: Duration,
-    /// When it is to be answered; before its arrival where its way costs more than it takes.
+    /// When to answer; before its arrival if its path costs more than it takes.
     wanted: Duration,
-    /// Time by which it is late in any case.
+    /// Unavoidable lateness.
     pub unreachable: Duration,
 }
 
 impl Answering {
-    /// How late it is, answered now.
+    /// Its lateness if answered now.
     pub fn late(&self, now: Duration) -> Duration {
         now.saturating_sub(self.wanted) + self.unreachable
     }
 }
 
-/// A modelled disk and the requests that it has not answered.
+/// A modelled disk and its pending requests.
 #[derive(Debug)]
 pub(crate) struct Schedule<J> {
     device: Device,
     path: PathCost,
     pending: HashMap<Ticket, Pending<J>>,
-    /// Requests whose completion is known, by the time of their answer.
+    /// Requests with known completion, by the time of their answer.
     ready: BinaryHeap<Reverse<(Duration, Ticket)>>,
     completions: HashMap<Ticket, Duration>,
-    /// The longest way of a pending request: so far ahead the model must be known.
+    /// The longest path of a pending request: the model must be computed this far ahead.
     ahead: Duration,
 }
 
@@ -76,13 +76,13 @@ impl<J> Schedule<J> {
         self.pending.insert(ticket, Pending { job, kind: request.kind, arrived: at, path });
     }
 
-    /// When to look again if nothing else arrives.
+    /// When to check again if no request arrives.
     pub fn next(&self) -> Option<Duration> {
         let decided = self.device.next().map(|at| at.saturating_sub(self.ahead));
         self.ready.peek().map(|Reverse((at, _))| *at).into_iter().chain(decided).min()
     }
 
-    /// Those that are due by now, in the order of their answers.
+    /// The requests due by now, in the order of their answers.
     pub fn due(&mut self, now: Duration) -> Vec<Due<J>> {
         for (ticket, done) in self.device.foresee(now + self.ahead) {
             let path = self.pending.get(&ticket).map_or(Duration::ZERO, |pending| pending.path);
@@ -102,7 +102,7 @@ impl<J> Schedule<J> {
 fn answered<J>(pending: Pending<J>, done: Duration) -> Due<J> {
     let Pending { job, kind, arrived, path } = pending;
     let takes = done.saturating_sub(arrived);
-    // No answer comes before its request.
+    // An answer cannot precede its request.
     let unreachable = path.saturating_sub(takes);
     let wanted = (done + unreachable).saturating_sub(path);
     Due { job, pace: Answering { kind, takes, wanted, unreachable } }
@@ -120,14 +120,14 @@ mod tests {
         Duration::from_micros(count)
     }
 
-    /// A disk whose way costs this much for reads and writes of 4 KiB.
+    /// A disk whose path costs this much for reads and writes of 4 KiB.
     fn schedule(model: &str, cost: u64) -> Schedule<u32> {
         let way = ByLength { base_ns: cost * 1000, per_mib_ns: 0 };
         let path = PathCost { read: way, write: way, flush_ns: cost * 1000 };
         Schedule::new(Device::new(named(model).expect("it is shipped"), 1), path)
     }
 
-    /// What one request takes by the model, without any way.
+    /// Time of one request in the model, without a path.
     fn takes(model: &str, request: Request) -> Duration {
         let mut device = Device::new(named(model).expect("it is shipped"), 1);
         device.submit(us(1000), request);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_request_that_arrives_while_others_are_answered_early_keeps_its_time() {
-        // On different dies, of which each reads one page at a time.
+        // On different dies, each of which reads one page at a time.
         let other = Request { offset: 1 << 20, ..READ };
         let mut alone = schedule("ssd-sata", 0);
         alone.arrives(us(1000), READ, 0);

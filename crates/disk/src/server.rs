@@ -1,11 +1,11 @@
-//! The process that serves a disk: a FUSE folder, and questions about it on the standard input.
-//! In: where, and how much it may hold. Out: it serves until it is told to end or nobody asks any more.
+//! The process that serves a disk: a FUSE folder, and requests about it on standard input.
+//! In: the mount point, and the folder's capacity. Out: it serves until an `End` request or the end of its input.
 //!
-//! It is a process of its own and never touches what is mounted on the disk, so that writeback which waits for it cannot wait for itself, and whoever uses the
-//! disk can be killed at any moment: the last of its files is closed, the questions end, and this ends.
+//! It is a separate process and never accesses what is mounted on the disk, so writeback that waits for it cannot deadlock. The process
+//! that uses the disk can be killed at any moment: its files are closed, the input ends, and the server exits.
 //!
-//! For the same reason it must not be the last process of a mount namespace. When that ends, the kernel unmounts what is in it: a filesystem on the disk
-//! would wait for answers of the process that is just ending, for ever. So this leaves the namespace in which its folder is mounted.
+//! It must not be the last process of a mount namespace. When that exits, the kernel unmounts everything in the namespace: a filesystem on
+//! the disk would wait for ever for answers of the exiting server. So the server leaves the namespace in which its folder is mounted.
 
 use crate::control::{Answer, Ask, PROTOCOL};
 use crate::device;
@@ -25,30 +25,30 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What it is called in a list of mounts.
+/// Its name in a list of mounts.
 const NAME: &str = "bakeoff-disk";
-/// How long the kernel may take to be done with the folder once that is unmounted.
+/// Time limit for the kernel to release the folder after unmount.
 const LEAVE_LIMIT: Duration = Duration::from_secs(2);
-/// Bytes of a question at most.
+/// Most bytes of a request.
 const LINE_LIMIT: u64 = 1 << 20;
 
-/// How requests are answered: as fast as can be unless a disk is modelled.
+/// How requests are answered: as fast as possible unless a disk is modelled.
 #[derive(Debug, Clone, Default)]
 pub struct Service {
-    /// The disk that is modelled. All files of the folder begin at its beginning.
+    /// The modelled disk. All files of the folder start at its first byte.
     pub model: Option<Model>,
-    /// What the way to it and back costs: each request is answered so much before the model is done.
+    /// Cost of the path to it and back: each request is answered this much before the model is done.
     pub path: PathCost,
-    /// Reads go the same way within the server as on a modelled disk, and are not answered by the thread that takes them in: for measuring that way.
+    /// Reads are queued in the server, as on a modelled disk, and not answered by the receiving thread: for measuring that path.
     pub queues_reads: bool,
-    /// The mount namespace in which this process goes on once the folder is mounted. The process that started this one unmounts the folder then.
+    /// The mount namespace to enter once the folder is mounted. The process that started this one then unmounts the folder.
     pub goes_on_in: Option<PathBuf>,
 }
 
-/// Serves a folder at `point` that holds at most `room` bytes, until `questions` end.
+/// Serves a folder at `point` that holds at most `room` bytes, until `questions` ends.
 ///
 /// # Errors
-/// The folder cannot be mounted (without root, or without FUSE), or unmounted; what is written to `answers` cannot be.
+/// The folder cannot be mounted (without root, or without FUSE), or unmounted; or writing to `answers` fails.
 pub fn serve(
     point: &Path,
     room: u64,
@@ -67,7 +67,7 @@ pub fn serve(
     ];
     let (jobs, taken) = channel();
     let session = Session::new(Folder::of(&shared, service, jobs), point, &config)?;
-    // Before threads are made: only a process without them may change its namespace.
+    // Before starting threads: only a single-threaded process may change its mount namespace.
     if let Some(namespace) = &service.goes_on_in {
         let mounts = Some(LinkNameSpaceType::Mount);
         rustix::thread::move_into_link_name_space(File::open(namespace)?.as_fd(), mounts)?;
@@ -88,15 +88,15 @@ pub fn serve(
         let answer = answer(&shared, &ask).unwrap_or_else(Answer::Refused);
         say(&mut answers, &answer)?;
     }
-    // Whoever used the disk is gone, and may have left something on it. What is still asked of it fails when this process ends.
+    // The client is gone and may have left something mounted on the disk. Requests still pending there fail when this process exits.
     if !is_apart {
         let _ = rustix::mount::unmount(point, UnmountFlags::DETACH);
     }
     std::process::exit(0)
 }
 
-/// Waits until the kernel is done with what was unmounted. A copy of the mount in another namespace, such as a service's that was started meanwhile, never lets it
-/// go: what is asked there fails when this process ends.
+/// Waits until the kernel releases the unmounted folder. A copy of the mount in another namespace, such as that of a service started
+/// meanwhile, never releases it: requests there fail when this process exits.
 fn join(session: BackgroundSession, limit: Duration) -> io::Result<()> {
     let (tell, ended) = channel();
     std::thread::spawn(move || tell.send(session.join()));
