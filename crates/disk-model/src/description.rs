@@ -1,6 +1,6 @@
-//! A disk as its file in `disks/` describes it.
-//! In: TOML, in which each number stands with its source: `rpm = [7200, "data sheet"]`. Out: [`Parts`], checked and in units of the simulation.
-//! A key that is not known, a number out of its range and a number without a source are errors.
+//! The description of a disk in a file of `disks/`.
+//! In: TOML, in which each number has its source: `rpm = [7200, "data sheet"]`. Out: [`Parts`], checked and in units of the simulation.
+//! An unknown key, a number out of range and a number without a source are errors.
 
 use crate::error::ModelError;
 use crate::flash::Flash;
@@ -9,7 +9,7 @@ use crate::hard_disk::HardDisk;
 use crate::seek::{Published, SeekCurve};
 use serde::Deserialize;
 
-/// A value and where it is from.
+/// A value and its source.
 #[derive(Debug, Clone, Deserialize)]
 struct Sourced<T>(T, String);
 
@@ -133,7 +133,7 @@ struct RawSlc {
     idle_ms: Sourced<f64>,
 }
 
-/// What a description comes to.
+/// The checked content of a description.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Parts {
     pub title: String,
@@ -141,17 +141,17 @@ pub(crate) struct Parts {
     pub machine: Machine,
 }
 
-/// The one sort of disk or the other.
+/// Kind of disk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Machine {
     HardDisk(HardDisk),
     Flash(Flash),
 }
 
-/// The checks of one file: each error names it, and the key with its table.
+/// The checks of one file: each error names the file, and the key with its table.
 struct Check<'a> {
     file: &'a str,
-    /// What stands before the keys: `hard-disk.`.
+    /// Prefix of the keys: `hard-disk.`.
     table: &'static str,
 }
 
@@ -178,7 +178,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The number times its unit, if it has a source and lies in its range.
+    /// The number times its unit, if it has a source and is in range.
     fn number(&self, key: &str, number: &Sourced<f64>, range: (f64, f64), unit: f64) -> Result<f64, ModelError> {
         self.source(key, number)?;
         let (value, (lowest, highest)) = (number.0, range);
@@ -188,12 +188,12 @@ impl Check<'_> {
         Ok(value * unit)
     }
 
-    /// Such a number, whole.
+    /// The same, rounded to a whole number.
     fn whole(&self, key: &str, number: &Sourced<f64>, range: (f64, f64), unit: f64) -> Result<u64, ModelError> {
         self.number(key, number, range, unit).map(|value| value.round() as u64)
     }
 
-    /// A number of things, of which there are no halves.
+    /// A number that must be whole.
     fn count(&self, key: &str, number: &Sourced<f64>, range: (f64, f64)) -> Result<u64, ModelError> {
         let count = self.number(key, number, range, 1.0)?;
         if count.fract() != 0.0 {
@@ -305,7 +305,7 @@ impl Check<'_> {
             fold: self.number("slc.fold_mb_s", &slc.fold_mb_s, (0.0, 100_000.0), MB)?,
             idle: self.whole("slc.idle_ms", &slc.idle_ms, (0.0, 3_600_000.0), MS)?,
         };
-        // Less would fill up with what is no whole unit yet.
+        // A smaller buffer could fill up without a whole unit in it.
         if flash.buffer < 2 * flash.unit {
             return Err(self.contradiction("write_buffer.size_kib", "it is smaller than two chips.program_kib"));
         }
@@ -313,7 +313,7 @@ impl Check<'_> {
     }
 }
 
-/// Reads the text of a file and checks it.
+/// Parses and checks the text of a file.
 pub(crate) fn read(file: &str, text: &str) -> Result<Parts, ModelError> {
     let syntax =
         |error: toml::de::Error| ModelError::Syntax { file: file.into(), problem: error.to_string().trim().into() };

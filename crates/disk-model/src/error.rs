@@ -1,39 +1,39 @@
-//! What can be wrong with the description of a disk.
-//! In: what a file says. Out: one sentence with the file, the key, and what is allowed.
+//! Errors in the description of a disk.
+//! In: the content of a file. Out: one sentence with the file, the key, and what is allowed.
 
-/// Why a description cannot be used.
+/// Why a description is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// It is no TOML, has a key that is not known or lacks one; the text names the line and the key.
+    /// It is not TOML, or has an unknown or a missing key; the text names the line and the key.
     #[error("disk model {file}: {problem}")]
     Syntax {
         /// The file.
         file: String,
-        /// What the reader of TOML says.
+        /// The parser's message.
         problem: String,
     },
-    /// A number out of its range.
+    /// A number out of range.
     #[error("disk model {file}: {key} is {value}, and must be between {lowest} and {highest}")]
     Range {
         /// The file.
         file: String,
         /// The key with its table: `seek.average_ms`.
         key: String,
-        /// What it is.
+        /// The number.
         value: f64,
-        /// The lowest number that is allowed.
+        /// The lowest allowed number.
         lowest: f64,
-        /// The highest.
+        /// The highest allowed number.
         highest: f64,
     },
-    /// Keys that do not go together, or a number without its source.
+    /// Inconsistent keys, or a number without a source.
     #[error("disk model {file}: {key}: {problem}")]
     Contradiction {
         /// The file.
         file: String,
         /// The key with its table.
         key: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

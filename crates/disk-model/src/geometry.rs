@@ -1,9 +1,9 @@
-//! Where a sector lies on the platters.
-//! In: a sector's number. Out: its [`Place`]: cylinder, surface, and where on the track it begins.
+//! Positions of sectors on the platters.
+//! In: a sector's number. Out: its [`Place`]: cylinder, surface, and position on the track.
 //!
-//! Cylinder 0 is the outermost, and numbers run through all surfaces of a cylinder before the next one. Zones have equally many cylinders, and fewer sectors
-//! per track from zone to zone inwards. Each track begins later than the one before it by its skew, so that a run that goes on there finds its next
-//! sector coming.
+//! Cylinder 0 is the outermost; sector numbers go through all surfaces of a cylinder before the next one. Zones have the same number of
+//! cylinders; from zone to zone inwards, tracks have fewer sectors. Each track is shifted against the previous one by its skew, so that a
+//! sequential transfer reaches the next sector without losing a revolution.
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
@@ -21,7 +21,7 @@ struct Zone {
 /// The platters.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Geometry {
-    /// Nanoseconds of a revolution.
+    /// Nanoseconds per revolution.
     pub period: u64,
     /// Cylinders.
     pub cylinders: u64,
@@ -29,36 +29,36 @@ pub(crate) struct Geometry {
     zones: Vec<Zone>,
 }
 
-/// What platters look like.
+/// Parameters of the platters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Platters {
-    /// Nanoseconds of a revolution.
+    /// Nanoseconds per revolution.
     pub period: u64,
     pub heads: u64,
     pub cylinders: u64,
     pub zones: u64,
-    /// Sectors of a track in the outermost and in the innermost zone.
+    /// Sectors per track in the outermost and in the innermost zone.
     pub outer: u64,
     pub inner: u64,
-    /// Nanoseconds in which a run goes on to the next surface, and to the next cylinder.
+    /// Nanoseconds to switch to the next surface, and to the next cylinder, in a sequential transfer.
     pub head_switch: u64,
     pub cylinder_switch: u64,
 }
 
 impl Platters {
-    /// Sectors of a track in a zone.
+    /// Sectors per track in a zone.
     pub fn per_track(&self, zone: u64) -> u64 {
         self.outer - (self.outer - self.inner) * zone / (self.zones - 1).max(1)
     }
 
-    /// How many cylinders hold so many sectors, a whole number in each zone.
+    /// The number of cylinders for this many sectors, the same in each zone.
     pub fn cylinders_for(&self, sectors: u64) -> u64 {
         let of_one_each: u64 = (0..self.zones).map(|zone| self.per_track(zone) * self.heads).sum();
         sectors.div_ceil(of_one_each) * self.zones
     }
 }
 
-/// Where a sector lies.
+/// Position of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub cylinder: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Place {
     /// Sectors of this track, and those from here to its end.
     pub per_track: u64,
     pub left: u64,
-    /// How many sectors after the index mark it begins.
+    /// Its distance from the index mark, in sectors.
     pub index: u64,
 }
 
@@ -77,7 +77,7 @@ impl Geometry {
         let (mut first_sector, mut first_cylinder) = (0, 0);
         for zone in 0..platters.zones {
             let per_track = platters.per_track(zone);
-            // One sector more than the switch takes: places are whole nanoseconds, and what is missed by one costs a revolution.
+            // One sector more than the switch takes: times are whole nanoseconds, and missing a sector by one costs a revolution.
             let skew = |time: u64| (time * per_track).div_ceil(platters.period) + 1;
             let (head_skew, cylinder_skew) = (skew(platters.head_switch), skew(platters.cylinder_switch));
             zones.push(Zone { first_sector, first_cylinder, per_track, head_skew, cylinder_skew });
@@ -103,7 +103,7 @@ impl Geometry {
         }
     }
 
-    /// How many sectors there are.
+    /// Number of sectors.
     pub fn sectors(&self) -> u64 {
         self.first_sector(self.cylinders)
     }
@@ -115,23 +115,23 @@ impl Geometry {
         zone.first_sector + (cylinder - zone.first_cylinder) * self.heads * zone.per_track
     }
 
-    /// Nanoseconds after the index mark at which the sector so many after a place begins.
+    /// Nanoseconds from the index mark to the start of the sector this many after a place.
     fn angle(&self, place: &Place, after: u64) -> u64 {
         (place.index + after) * self.period / place.per_track
     }
 
-    /// Nanoseconds until a place comes under the head, which is on its track at `time`.
+    /// Nanoseconds until a place is under the head, which is on its track at `time`.
     pub fn wait(&self, place: &Place, time: u64) -> u64 {
         let (at, now) = (self.angle(place, 0), time % self.period);
         if at >= now { at - now } else { at + self.period - now }
     }
 
-    /// Nanoseconds in which so many sectors of its track pass from a place on.
+    /// Nanoseconds in which this many sectors of the track pass, starting at a place.
     pub fn span(&self, place: &Place, sectors: u64) -> u64 {
         self.angle(place, sectors) - self.angle(place, 0)
     }
 
-    /// How many whole sectors of its track pass from a place on within so many nanoseconds.
+    /// Number of whole sectors of the track that pass in this many nanoseconds, starting at a place.
     pub fn passed(&self, place: &Place, time: u64) -> u64 {
         let sectors = (self.angle(place, 0) + time) * place.per_track / self.period;
         sectors.saturating_sub(place.index)

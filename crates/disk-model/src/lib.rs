@@ -1,8 +1,8 @@
-//! Disks that a user does not have, in virtual time: when a described disk would be done with each request.
-//! In: a description ([`Model`]), and requests with the times of their arrival ([`Device`]). Out: when each is done.
+//! Simulated disks in virtual time: when a described disk would complete each request.
+//! In: a description ([`Model`]), and requests with their times of arrival ([`Device`]). Out: the time when each completes.
 //!
-//! There is no clock, no thread and no data here: whoever uses it sleeps until [`Device::next`] and answers what [`Device::advance`] returns. The same
-//! requests at the same times are done at the same times, for the same seed. How the disks work is said in docs/disks.md.
+//! There is no clock, no thread and no data here: the caller sleeps until [`Device::next`] and answers what [`Device::advance`] returns.
+//! With the same seed, the same requests at the same times complete at the same times. docs/disks.md describes the models.
 #![forbid(unsafe_code)]
 
 mod description;

@@ -1,5 +1,5 @@
-//! Disks that are described, by name.
-//! In: `disks/*.toml`, compiled in, or the text of a user's own file. Out: [`Model`].
+//! Disk models by name.
+//! In: `disks/*.toml`, compiled in, or the text of a user's file. Out: [`Model`].
 
 use crate::description::{self, Machine, Parts};
 use crate::error::ModelError;
@@ -16,30 +16,30 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a description; `name` is what it is called, and what errors call it.
+    /// Parses a description; `name` is the model's name, also in errors.
     ///
     /// # Errors
-    /// No TOML, a key that is not known or missing, a number out of its range or without a source, numbers that do not go together.
+    /// Not TOML, an unknown or missing key, a number out of range or without a source, or inconsistent numbers.
     pub fn parse(name: &str, text: &str) -> Result<Model, ModelError> {
         description::read(name, text).map(|parts| Model { name: name.into(), parts })
     }
 
-    /// What it is called: `hdd-7200`.
+    /// Its name, such as `hdd-7200`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// One line that says which disk is described.
+    /// One line about the described disk.
     pub fn title(&self) -> &str {
         &self.parts.title
     }
 
-    /// It has platters that turn.
+    /// Whether it has rotating platters.
     pub fn is_rotational(&self) -> bool {
         matches!(self.parts.machine, Machine::HardDisk(_))
     }
 
-    /// Bytes of the described disk, whole sectors of 512.
+    /// Capacity in bytes, whole sectors of 512.
     pub fn capacity(&self) -> u64 {
         self.parts.capacity
     }
@@ -49,7 +49,7 @@ impl Model {
     }
 }
 
-/// The disks that are compiled in, in the order of their names.
+/// The models that are compiled in, ordered by name.
 pub fn shipped() -> &'static [Model] {
     static SHIPPED: LazyLock<Vec<Model>> = LazyLock::new(|| {
         let mut models: Vec<Model> = FILES.files().filter_map(embedded).collect();
@@ -59,13 +59,13 @@ pub fn shipped() -> &'static [Model] {
     &SHIPPED
 }
 
-/// A file that cannot be read is left out, and a test fails over it: whoever uses this cannot do anything about it.
+/// Omits a file that cannot be parsed, which a caller could not handle. A test fails on it instead.
 fn embedded(file: &include_dir::File<'_>) -> Option<Model> {
     let name = file.path().file_stem()?.to_str()?;
     Model::parse(name, file.contents_utf8()?).ok()
 }
 
-/// Looks a compiled one up.
+/// Finds a compiled-in model.
 pub fn named(name: &str) -> Option<&'static Model> {
     shipped().iter().find(|model| model.name == name)
 }

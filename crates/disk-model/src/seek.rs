@@ -1,8 +1,8 @@
-//! How long the arm takes to move.
-//! In: the times that data sheets tell (one track, the average, full stroke). Out: [`SeekCurve`], a time for each distance.
+//! Seek times of the arm.
+//! In: times from data sheets (one track, the average, full stroke). Out: [`SeekCurve`], a time for each distance.
 //!
-//! The shape is that of Ruemmler and Wilkes ("An introduction to disk drive modeling", IEEE Computer, March 1994): a + b sqrt(d) for short seeks, which
-//! are mostly acceleration, and c + e d for long ones, most of which the arm coasts. Data sheets tell three times, of which the curve is worked out.
+//! The shape is that of Ruemmler and Wilkes ("An introduction to disk drive modeling", IEEE Computer, March 1994): a + b sqrt(d) for short
+//! seeks, mostly acceleration, and c + e d for long ones, mostly coasting. Data sheets give three times, from which the curve is computed.
 
 /// Time for each distance in cylinders.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct SeekCurve {
     long: (f64, f64),
 }
 
-/// What a data sheet tells, in nanoseconds, and where the one shape becomes the other, a share of the full stroke.
+/// Times of a data sheet, in nanoseconds, and the boundary between the two shapes, a share of the full stroke.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Published {
     pub single: f64,
@@ -22,13 +22,13 @@ pub(crate) struct Published {
 }
 
 impl SeekCurve {
-    /// The curve through one track and full stroke whose mean over all pairs of cylinders is the average; None where no rising curve does that.
+    /// The curve through one track and full stroke whose mean over all pairs of cylinders is the average; None if no rising curve fits.
     pub fn through(published: Published, cylinders: u64) -> Option<SeekCurve> {
         let Published { single, average, full, boundary } = published;
         let stroke = (cylinders - 1) as f64;
         let x = boundary;
-        // Two cylinders chosen at random are x strokes apart with the density 2 (1 - x); these are moments of that density on both sides of the
-        // boundary, of 1 and sqrt(x) below it, and of the two ends of a straight line above it.
+        // Two random cylinders are x strokes apart with density 2 (1 - x). These are moments of that density on both sides of the boundary:
+        // of 1 and sqrt(x) below it, and of the two ends of a straight line above it.
         let below = 2.0 * x - x * x;
         let root = 2.0 * (x.powf(1.5) / 1.5 - x.powf(2.5) / 2.5);
         let far = (1.0 - x).powi(2) / 3.0;
@@ -50,7 +50,7 @@ impl SeekCurve {
         })
     }
 
-    /// Nanoseconds for so many cylinders; 0 for none.
+    /// Nanoseconds for this many cylinders; 0 for none.
     pub fn time(&self, distance: u64) -> u64 {
         let d = distance as f64;
         let time = match distance {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(curve.time(0), 0);
         assert!(curve.time(1).abs_diff(1_000_000) < 10, "{}", curve.time(1));
         assert!(curve.time(cylinders - 1).abs_diff(14_700_000) < 10);
-        // The sum by which data sheets define the average: seeks of length d, weighted by how many pairs there are of them.
+        // Data sheets define the average by this sum: seeks of length d, weighted by the number of pairs at that distance.
         let pairs = |d: u64| (cylinders - d) as f64;
         let sum: f64 = (1..cylinders).map(|d| pairs(d) * curve.time(d) as f64).sum();
         let mean = sum / (1..cylinders).map(pairs).sum::<f64>();

@@ -1,5 +1,5 @@
-//! Flash disks against their own mathematics: closed forms from the numbers of their descriptions, and a plain simulation in small steps of time.
-//! In: the shipped flash disks. Out: failures where the two are more than 2 % apart.
+//! Flash disks against independent calculations: closed forms from the numbers of their descriptions, and a plain simulation in small steps of time.
+//! In: the shipped flash disks. Out: failures if the two differ by more than 2 %.
 
 mod common;
 
@@ -59,7 +59,7 @@ impl Chips {
         by_dies.min(self.channels as f64 * self.bus).min(self.rate)
     }
 
-    /// Bytes a second that all dies read, whole pages.
+    /// Bytes a second that all dies read, in whole pages.
     fn reads(&self) -> f64 {
         let by_dies = self.dies as f64 * self.page as f64 / self.read;
         by_dies.min(self.channels as f64 * self.bus).min(self.rate)
@@ -81,7 +81,7 @@ fn random_reads_one_by_one_take_each_stage_once() {
     }
 }
 
-/// Where a read is in the plain simulation, and since when or until when.
+/// Stage of a read in the plain simulation, and since when or until when.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Latency(f64),
@@ -93,14 +93,14 @@ enum At {
     Leaving(f64),
 }
 
-/// Reads a second with so many under way, looked at every 50 ns: each die, channel and the interface serve one at a time, who came first.
+/// Reads a second at this depth, in steps of 50 ns: each die, channel and the interface serve one read at a time, in order of arrival.
 fn reads(chips: &Chips, capacity: u64, depth: usize, seconds: f64) -> f64 {
     let mut dice = ChaCha8Rng::seed_from_u64(5);
     let step = 50e-9;
     let (bus, over) = (BLOCK as f64 / chips.bus, BLOCK as f64 / chips.rate);
     let die =
         |dice: &mut ChaCha8Rng| (dice.random_range(0..capacity / BLOCK) * BLOCK / chips.page) as usize % chips.dies;
-    // (die, stage, since when it waits), and when each die, channel and the interface are free.
+    // (die, stage, start of its wait), and when each die, channel and the interface are free.
     let mut controller = 0.0;
     let mut all: Vec<(usize, At, f64)> = Vec::new();
     let mut come = |now: f64, dice: &mut ChaCha8Rng| {
@@ -108,7 +108,7 @@ fn reads(chips: &Chips, capacity: u64, depth: usize, seconds: f64) -> f64 {
         (die(dice), At::Latency(controller + chips.read_latency), now)
     };
     (0..depth).for_each(|_| all.push(come(0.0, &mut dice)));
-    // Since when each is free; the end of time while it is not.
+    // Since when each is free; the end of time while it is busy.
     let (mut dies, mut channels, mut link) = (vec![0.0; chips.dies], vec![0.0; chips.channels], 0.0);
     let (mut now, mut done) = (0.0, 0);
     while now < seconds {
@@ -133,7 +133,7 @@ fn reads(chips: &Chips, capacity: u64, depth: usize, seconds: f64) -> f64 {
             };
             (read.1, read.2) = (next, at);
         }
-        // Who waits for the longest time begins, at the moment at which it could.
+        // The read that waits longest starts, at the earliest possible moment.
         all.sort_by(|one, other| one.2.total_cmp(&other.2));
         for read in &mut all {
             let channel = read.0 % chips.channels;
@@ -202,7 +202,7 @@ fn idle_time_frees_the_slc_cache_at_its_rate() {
     let mut requests = along(Kind::Write, 1 << 20, 0);
     let mut device = Device::new(&model, 1);
     let filled = drive(&mut device, Duration::ZERO, 8, requests.by_ref().take(1100));
-    // So long that 512 MiB are free again.
+    // Long enough to free 512 MiB.
     let idle = numbers.flash("slc", "idle_ms") / 1e3 + 512.0 * 1.048576 / numbers.flash("slc", "fold_mb_s");
     let begin = filled + Duration::from_secs_f64(idle);
     let fast = drive(&mut device, begin, 8, requests.by_ref().take(512));

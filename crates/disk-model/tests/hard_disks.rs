@@ -1,5 +1,5 @@
-//! Hard disks against their own mathematics: what a device comes to, and what follows from the numbers of its description by closed forms.
-//! In: the shipped hard disks. Out: failures where the two are more than 2 % apart.
+//! Hard disks against independent calculations: a device's results, and closed forms from the numbers of its description.
+//! In: the shipped hard disks. Out: failures if the two differ by more than 2 %.
 
 mod common;
 #[path = "common/hard_disk.rs"]
@@ -67,8 +67,8 @@ fn long_runs_go_at_the_rate_of_their_zone() {
     });
 }
 
-/// Where the head passes a block sooner than the controller has understood the command for it, blocks come from the buffer, each for its command and its
-/// transfer; else the host is at the heels of the head.
+/// If the head passes a block before the controller has decoded its command, blocks come from the buffer, each in the time of its command
+/// and its transfer; otherwise the host keeps up with the head.
 #[test]
 fn runs_of_small_reads_go_at_the_rate_of_the_platter_or_of_the_host() {
     each(|name, _, disk| {
@@ -81,8 +81,9 @@ fn runs_of_small_reads_go_at_the_rate_of_the_platter_or_of_the_host() {
     });
 }
 
-/// The buffer keeps what follows a read and nothing before it, so each block is a miss. From its beginning to the end of the one behind it is as long as the
-/// two last on the platter; the head has come to that end, and waits for the rest of the turn. So one block costs a turn less the time of a block.
+/// The buffer keeps what follows a read and nothing before it, so each block is a miss. From the start of a block to the end of the one
+/// after it takes the time of two blocks; the head is at that end and waits for the rest of the turn. So one block costs a turn less the
+/// time of a block.
 #[test]
 fn backward_runs_cost_a_turn_less_a_block() {
     each(|name, _, disk| {
@@ -102,7 +103,7 @@ fn what_was_read_ahead_comes_at_the_rate_of_the_interface() {
         let mut device = Device::new(named(name).expect("shipped"), 3);
         let second = Duration::from_secs(1);
         common::drive(&mut device, second, 1, along(Kind::Read, BLOCK, 0).take(1));
-        // A second later all that the segment holds was read ahead.
+        // A second later, read-ahead has filled the segment.
         let end = common::drive(
             &mut device,
             3 * second,
@@ -120,7 +121,7 @@ fn a_short_partition_at_the_outer_edge_is_faster_than_the_disk() {
         let part = 2 << 30;
         let found = run(named(name).expect("shipped"), 1, 20_000, anywhere(Kind::Read, BLOCK, part));
         let whole = run(named(name).expect("shipped"), 1, 2_000, anywhere(Kind::Read, BLOCK, numbers.capacity()));
-        // A stroke of the few cylinders, each pair as likely as another; short seeks are all of the first kind.
+        // A stroke of these few cylinders, with all pairs equally likely; short seeks all have the first shape.
         let cylinders = part as f64 / (disk.tracks[0] * disk.heads * 512) as f64;
         let steps = 2000;
         let chance = |at: usize| 2.0 * (1.0 - (at as f64 + 0.5) / steps as f64) / steps as f64;
@@ -149,7 +150,7 @@ impl Slowly {
         Slowly { device: Device::new(named(name).expect("shipped"), 3), now: Duration::ZERO }
     }
 
-    /// Seconds that it takes.
+    /// Seconds that the request takes.
     fn ask(&mut self, kind: Kind, offset: u64, pause: f64) -> f64 {
         let begin = self.now + Duration::from_secs_f64(pause);
         self.now = common::drive(&mut self.device, begin, 1, std::iter::once(Request { kind, offset, length: BLOCK }));
@@ -166,12 +167,12 @@ fn where_reading_ahead_has_stopped_a_reader_that_goes_on_waits_half_a_turn() {
         for at in 0..count {
             let from = at * 8 * segment;
             slowly.ask(Kind::Read, from, 0.1);
-            // The pauses differ by shares of a turn that are spread evenly.
+            // The pauses differ by evenly spread shares of a turn.
             let pause = 0.3 + (at as f64 * 0.618).fract() * disk.turn;
             sum += slowly.ask(Kind::Read, from + BLOCK + segment, pause);
         }
         let pass = BLOCK as f64 / 512.0 / disk.tracks[0] as f64 * disk.turn;
-        // Where the track ends just there, the head is switched first.
+        // If the track ends there, the head is switched first.
         let wanted = disk.overhead + disk.turn / 2.0 + pass;
         agree(&format!("{name}, where the buffer ends, ms"), sum / count as f64 * 1e3, wanted * 1e3);
     });

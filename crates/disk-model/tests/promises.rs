@@ -1,5 +1,6 @@
-//! What holds for every disk and any requests: the same again for the same seed, times in order, each answered once, no work beyond what was promised.
-//! In: all shipped models, and requests by chance. Out: failures.
+//! Properties of every disk under any requests: reproducible with a seed, times in order, each request answered once, no work after the
+//! announced time.
+//! In: all shipped models, and random requests. Out: failures.
 
 mod common;
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
 
-/// Requests by chance at times by chance, and looks at the disk by chance.
+/// Random requests at random times, and random calls of `advance`.
 fn mixed(model: &Model, seed: u64, count: usize) -> Vec<(Ticket, Duration)> {
     let mut dice = ChaCha8Rng::seed_from_u64(seed);
     let mut device = Device::new(model, seed);
@@ -43,7 +44,7 @@ fn mixed(model: &Model, seed: u64, count: usize) -> Vec<(Ticket, Duration)> {
     done
 }
 
-/// Nothing is done before the time that was told.
+/// Nothing completes before the announced time.
 fn look(device: &mut Device, before: Duration, now: Duration) -> Vec<(Ticket, Duration)> {
     let mut early = Vec::new();
     while let Some(next) = device.next().filter(|next| *next <= now) {
@@ -130,7 +131,7 @@ fn it_does_not_matter_how_often_somebody_looks() {
 
 #[test]
 fn a_cache_takes_no_more_than_it_holds() {
-    // No head writes two pieces in two milliseconds, so no more than the pieces and these two can be answered.
+    // No head writes two pieces in two milliseconds, so at most the cached pieces and these two can complete.
     let model = changed("hdd-7200", &[("pieces", "20"), ("command_us", "1")]);
     let mut device = Device::new(&model, 1);
     for at in 0..30 {
@@ -150,7 +151,7 @@ fn a_cache_takes_no_more_than_it_holds() {
     for at in 0..1000 {
         device.submit(Duration::ZERO, Request { kind: Kind::Write, offset: at << 20, length: 4096 });
     }
-    // Not even an SLC program is over by then.
+    // By then not even an SLC program has ended.
     let answered = device.advance(Duration::from_micros(560)).len();
     assert!((200..=256).contains(&answered), "{answered}");
 }
@@ -169,7 +170,7 @@ fn a_flush_covers_what_was_answered_before_it() {
         let done = device.advance(Duration::from_secs(10));
         assert_eq!(done.len(), 1);
         assert_eq!(done[0].0, flush);
-        // Eighteen pieces far from each other take the arm a seek each; the programs of a flash disk go on side by side.
+        // Each of eighteen distant pieces costs a seek; the programs of a flash disk run in parallel.
         let least = if model.is_rotational() { Duration::from_millis(18) } else { Duration::from_micros(500) };
         assert!(done[0].1 - at > least, "{}: {:?}", model.name(), done[0].1 - at);
         let again = device.submit(Duration::from_secs(10), Request { kind: Kind::Flush, offset: 0, length: 0 });

@@ -1,5 +1,5 @@
-//! The models beside what was published: the column of docs/disks.md that says what they say.
-//! In: the table of the document. Out: the rows as they must be, where they are not.
+//! The models against published figures: the models' column in docs/disks.md.
+//! In: the table of the document. Out: the correct rows, if they differ.
 
 mod common;
 
@@ -15,11 +15,11 @@ fn megabytes_along(model: &Model, kind: Kind, from: u64, count: u64) -> f64 {
     run(model, 8, count, along(kind, LARGE, from)).a_second() * LARGE as f64 / 1e6
 }
 
-/// Reads or writes of 4 KiB a second at a depth, after so many MiB were written along.
+/// Random reads or writes of 4 KiB a second at a depth, after this many MiB of sequential writes.
 fn random(model: &Model, kind: Kind, depth: usize, written: usize) -> f64 {
     let mut device = Device::new(model, 7);
     let begin = drive(&mut device, Duration::ZERO, 8, along(Kind::Write, LARGE, 0).take(written));
-    // The buffer is as full at the end as at the beginning.
+    // The buffer is equally full at the start and at the end.
     let warm = drive(&mut device, begin, depth, anywhere(kind, BLOCK, model.capacity()).take(20_000));
     let end = drive(&mut device, warm, depth, anywhere(kind, BLOCK, model.capacity()).take(20_000));
     20_000.0 / (end - warm).as_secs_f64()
@@ -33,14 +33,14 @@ fn along_behind(model: &Model, written: usize) -> f64 {
     1000.0 * LARGE as f64 / 1e6 / (end - begin).as_secs_f64()
 }
 
-/// As HD Tach does: samples at equal distances, of which the rates are averaged.
+/// Samples at equal distances, whose rates are averaged, as HD Tach does.
 fn mean_along(model: &Model) -> f64 {
     let samples = 64;
     let rate = |at: u64| megabytes_along(model, Kind::Read, model.capacity() / samples * at, 32);
     (0..samples).map(rate).sum::<f64>() / samples as f64
 }
 
-/// What a model says to the words of a row.
+/// A model's figure for a row.
 fn says(model: &Model, what: &str) -> f64 {
     let full = || Numbers::of(model.name()).flash("slc", "size_mib") as usize + 100;
     match what {

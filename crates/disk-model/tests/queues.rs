@@ -1,5 +1,5 @@
-//! Queues of hard disks against a plain simulation: a list of what is pending, each of which is tried, in floating point.
-//! In: the shipped hard disks. Out: failures where the device and the plain simulation are more than 2 % apart.
+//! Queues of hard disks against a plain simulation: a list of pending requests, all of which are tried, in floating point.
+//! In: the shipped hard disks. Out: failures if the device and the plain simulation differ by more than 2 %.
 
 mod common;
 #[path = "common/hard_disk.rs"]
@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 const BLOCK: u64 = 4096;
 
-/// A head by itself.
+/// A disk's head.
 struct Head<'a> {
     disk: &'a Disk,
     cylinder: f64,
@@ -21,7 +21,7 @@ struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Seconds until it is before a sector, and what is passed then.
+    /// Seconds until it is at the start of a sector.
     fn reach(&self, now: f64, sector: u64, is_write: bool) -> f64 {
         let (cylinder, surface, angle, _) = self.disk.locate(sector);
         let mut moved = self.disk.seek((cylinder - self.cylinder).abs());
@@ -50,7 +50,7 @@ where
     all.min_by(|one, other| time(one.1).total_cmp(&time(other.1))).map(|(at, _)| at)
 }
 
-/// Reads a second with so many pending: the one that is reached soonest, or one that waits for too long.
+/// Reads a second with this many pending: next is the one reached soonest, or one that has waited too long.
 fn reads(disk: &Disk, capacity: u64, depth: usize, count: usize) -> f64 {
     let mut dice = ChaCha8Rng::seed_from_u64(99);
     let mut new = |at: f64| (dice.random_range(0..capacity / BLOCK) * 8, at);
@@ -58,7 +58,7 @@ fn reads(disk: &Disk, capacity: u64, depth: usize, count: usize) -> f64 {
     let mut pending: Vec<(u64, f64)> = (0..depth).map(|_| new(0.0)).collect();
     let mut now = 0.0;
     for _ in 0..count {
-        // The controller understands a command while the head is at work; only what just came is not ready.
+        // The controller decodes commands while the head works; only a new arrival is not ready.
         let ready = |read: &(u64, f64)| read.1 + disk.overhead <= now + 1e-12;
         if !pending.iter().any(ready) {
             now = pending.iter().map(|read| read.1 + disk.overhead).fold(f64::MAX, f64::min);
@@ -98,8 +98,8 @@ fn more_than_the_queue_wait_outside_and_bring_nothing() {
     agree("64 requests for a queue of 4", rate(64), rate(4));
 }
 
-/// Cached writes a second when the cache is full: of so many nearest by address on both sides the one that is reached soonest, or the oldest if it is
-/// there for too long. The host always has the next write ready.
+/// Cached writes a second with a full cache: of the nearest by address on both sides, next is the one reached soonest, or the oldest if it
+/// is too old. The host always has the next write ready.
 fn cached_writes(numbers: &Numbers, disk: &Disk, count: usize) -> f64 {
     let mut dice = ChaCha8Rng::seed_from_u64(98);
     let pieces = numbers.disk("write_cache", "pieces") as usize;
@@ -122,7 +122,7 @@ fn cached_writes(numbers: &Numbers, disk: &Disk, count: usize) -> f64 {
         let choice = if now - cached[oldest].1 > disk.cache_age_limit { oldest } else { nearest.expect("it is full") };
         let write = cached.swap_remove(choice);
         now = head.work(now, write.0, true);
-        // The next one came over the interface when there was room.
+        // The next one was transferred as soon as there was space.
         cached.push((dice.random_range(0..capacity / BLOCK) * 8, now));
     }
     count as f64 / (now - begin)
@@ -155,7 +155,7 @@ fn reads_go_before_cached_writes_but_not_for_ever() {
     let mut reads = anywhere(Kind::Read, BLOCK, numbers.capacity());
     let mut device = Device::new(named("hdd-7200").expect("shipped"), 5);
     let mut now = Duration::from_millis(1);
-    // The head is at work already.
+    // The head is busy already.
     device.submit(Duration::ZERO, Request { kind: Kind::Read, offset: 1 << 39, length: BLOCK });
     device.submit(now, Request { kind: Kind::Write, offset: 1 << 30, length: BLOCK });
     let flush = device.submit(now, Request { kind: Kind::Flush, offset: 0, length: 0 });

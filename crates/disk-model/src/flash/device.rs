@@ -1,8 +1,8 @@
-//! A flash disk at work.
-//! In: requests. Out: when each is done.
+//! A simulated flash disk.
+//! In: requests. Out: the time when each completes.
 //!
-//! A read's way is known when it arrives: controller, die, channel, interface, each as soon as it is free. A write is done when it is in the buffer; the
-//! buffer is written to dies that are free, in turn, first as SLC as long as there is room for it, then directly.
+//! A read's path is known when it arrives: controller, die, channel, interface, each as soon as it is free. A write completes when it is in
+//! the buffer. The buffer is programmed to free dies, in turn: to the SLC cache while it has space, then directly.
 
 use super::dies::Dies;
 use super::lanes::Lane;
@@ -10,11 +10,11 @@ use super::{Flash, passing};
 use crate::device::{Answers, Kind, Request, Ticket, Works};
 use std::collections::VecDeque;
 
-/// A write that waits for room in the buffer.
+/// A write that waits for space in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Writer {
     ticket: Ticket,
-    /// Its bytes that are not in the buffer yet.
+    /// Bytes that are not in the buffer yet.
     left: u64,
     ready: u64,
 }
@@ -22,13 +22,13 @@ struct Writer {
 #[derive(Debug, Clone, Copy)]
 struct Flush {
     ticket: Ticket,
-    /// All that was taken into the buffer up to here must be in programs that began, and these must be over.
+    /// All bytes accepted into the buffer up to here must be in started programs, and these must be finished.
     bytes: u64,
     programs: Option<u64>,
     ready: u64,
 }
 
-/// A flash disk at work.
+/// A simulated flash disk.
 #[derive(Debug)]
 pub(crate) struct FlashDevice {
     flash: Flash,
@@ -37,24 +37,24 @@ pub(crate) struct FlashDevice {
     inside: usize,
     answers: Answers,
     controller: u64,
-    /// To the host and from it; one for both where it is not full duplex.
+    /// Lanes to and from the host; one for both unless it is full duplex.
     out: Lane,
     incoming: Lane,
     channels: Vec<Lane>,
     dies: Dies,
     writers: VecDeque<Writer>,
     flushes: VecDeque<Flush>,
-    /// Bytes in the buffer, with those in programs under way.
+    /// Bytes in the buffer, including those in running programs.
     buffered: u64,
-    /// Bytes that came into the buffer, that are all there, and those whose program began, since the beginning.
+    /// Bytes accepted into the buffer, fully arrived there, and in started programs, since the start.
     taken: u64,
     arriving: VecDeque<(u64, u64)>,
     arrived: u64,
     begun: u64,
-    /// A flush asks for all bytes up to here, also if they fill no unit.
+    /// A flush needs all bytes up to here, even if they do not fill a unit.
     wanted: u64,
     slc_used: f64,
-    /// The SLC cache was looked at then, and the last command was done then.
+    /// Time of the last update of the SLC cache, and of the end of the last command.
     looked: u64,
     last_work: u64,
 }
@@ -170,7 +170,7 @@ impl FlashDevice {
         }
     }
 
-    /// Each page on its die, over its channel, then all over the interface.
+    /// Each page from its die over its channel, then all pages over the interface.
     fn read(&mut self, ticket: Ticket, offset: u64, length: u64, ready: u64) {
         let (page, end) = (self.flash.page, offset + length);
         let mut done = ready;
@@ -185,11 +185,11 @@ impl FlashDevice {
         self.answers.give(ticket, done);
     }
 
-    /// Writes come into the buffer in the order of their arrival, as far as there is room; one that is larger comes in by and by.
+    /// Writes enter the buffer in the order of their arrival, as far as there is space; a larger one enters in parts.
     fn let_writers_in(&mut self) {
         while let Some(first) = self.writers.front_mut() {
             let room = self.flash.buffer - self.buffered;
-            // A part is worth the transfer when a unit fits.
+            // A part is transferred only if it is at least a unit.
             let bytes = first.left.min(room);
             if bytes == 0 || (bytes < first.left && bytes < self.flash.unit) {
                 return;
@@ -201,7 +201,7 @@ impl FlashDevice {
             let at = lane.reserve(self.now, first.ready.max(self.now), length);
             self.buffered += bytes;
             self.taken += bytes;
-            // What is reserved later may come over earlier, in a gap; it counts as all there with what was reserved before it.
+            // A later reservation may be transferred earlier, in a gap; it counts as arrived only with the reservations before it.
             let at = at.max(self.arriving.back().map_or(0, |(last, _)| *last));
             self.arriving.push_back((at, bytes));
             if left == 0 {
@@ -237,7 +237,7 @@ impl FlashDevice {
         (self.flash.program as f64 * self.flash.amplification) as u64
     }
 
-    /// In idle time the SLC cache was copied to where data stays.
+    /// Accounts for the part of the SLC cache that was moved to its final place during idle time.
     fn free_slc(&mut self) {
         let from = self.looked.max(self.last_work + self.flash.idle);
         if self.now > from && self.inside == 1 {

@@ -1,24 +1,24 @@
-//! The dies: what each of them reads or programs.
+//! The dies and their reads and programs.
 //! In: pages to read, units to program. Out: when a page is sensed, and when a program ends.
 
 use super::Flash;
 
-/// Reads that one program gives way to at most, so that it ends.
+/// Most reads that may suspend one program, so that it ends.
 const SUSPENSIONS: u32 = 4;
 
-/// A program under way.
+/// A running program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Program {
     pub end: u64,
     pub bytes: u64,
-    /// Programs are numbered as they begin.
+    /// Programs are numbered in the order of their start.
     pub number: u64,
     suspensions: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Die {
-    /// Its reads are over by then.
+    /// End of its reads.
     reads: u64,
     program: Option<Program>,
 }
@@ -27,7 +27,7 @@ struct Die {
 #[derive(Debug)]
 pub(super) struct Dies {
     dies: Vec<Die>,
-    /// The one that is programmed next, if it is free.
+    /// The die to program next, if it is free.
     turn: usize,
     programs: u64,
 }
@@ -41,7 +41,7 @@ impl Dies {
         self.dies.len()
     }
 
-    /// A page is read as soon as the die can; when it is sensed.
+    /// Reads a page as soon as the die can; returns when it is sensed.
     pub fn read(&mut self, flash: &Flash, at: usize, ready: u64) -> u64 {
         let die = &mut self.dies[at];
         let mut start = ready.max(die.reads);
@@ -58,26 +58,26 @@ impl Dies {
         die.reads
     }
 
-    /// A die that is free now, in turn.
+    /// The next free die, in turn.
     pub fn free(&self, now: u64) -> Option<usize> {
         let count = self.dies.len();
         let turns = (0..count).map(|step| (self.turn + step) % count);
         turns.into_iter().find(|at| self.dies[*at].program.is_none() && self.dies[*at].reads <= now)
     }
 
-    /// When a die is free, where none is now.
+    /// When the first die becomes free, if none is free now.
     pub fn first_free(&self) -> Option<u64> {
         self.dies.iter().map(|die| die.reads.max(die.program.map_or(0, |program| program.end))).min()
     }
 
-    /// A die begins to program.
+    /// Starts a program on a die.
     pub fn begin(&mut self, at: usize, bytes: u64, end: u64) {
         self.dies[at].program = Some(Program { end, bytes, number: self.programs, suspensions: 0 });
         self.programs += 1;
         self.turn = (at + 1) % self.dies.len();
     }
 
-    /// The number that the next program gets.
+    /// The number of the next program.
     pub fn next_number(&self) -> u64 {
         self.programs
     }
@@ -87,7 +87,7 @@ impl Dies {
         self.programs().map(|program| program.end).min()
     }
 
-    /// Whether a program with a lower number is under way.
+    /// Whether a program with a lower number is running.
     pub fn works_before(&self, number: u64) -> bool {
         self.programs().any(|program| program.number < number)
     }
@@ -96,7 +96,7 @@ impl Dies {
         self.dies.iter().filter_map(|die| die.program)
     }
 
-    /// Ends the programs that are over, and returns their bytes.
+    /// Ends finished programs, and returns their bytes.
     pub fn finish(&mut self, now: u64) -> u64 {
         let mut bytes = 0;
         for die in &mut self.dies {

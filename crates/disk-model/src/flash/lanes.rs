@@ -1,24 +1,24 @@
-//! Something that carries one thing at a time: a channel, a direction of the interface.
-//! In: from when on a thing could be carried, and for how long. Out: when that is over.
+//! A resource that carries one transfer at a time: a channel, or one direction of the interface.
+//! In: when a transfer is ready, and its duration. Out: its end.
 //!
-//! What is ready first goes first. Things are told in the order of their requests, so one that is told later may be ready earlier; it gets a gap before the
-//! other if there is one that is long enough.
+//! Transfers go in the order in which they are ready. They are reserved in the order of their requests, so a later reservation may be ready
+//! earlier; it takes a gap before the others if one is long enough.
 
 use std::collections::VecDeque;
 
-/// What is reserved, in order, without what is over.
+/// Reservations in order, without finished ones.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     taken: VecDeque<(u64, u64)>,
 }
 
 impl Lane {
-    /// Reserves the first gap from `ready` on. What was over at `now` is forgotten.
+    /// Reserves the first sufficient gap from `ready` on. Reservations that ended by `now` are dropped.
     pub fn reserve(&mut self, now: u64, ready: u64, length: u64) -> u64 {
         while self.taken.front().is_some_and(|(_, end)| *end <= now) {
             self.taken.pop_front();
         }
-        // From the end, since most come in order.
+        // The place is usually the end, since most arrive in order.
         let mut place = self.taken.partition_point(|(_, end)| *end <= ready);
         let mut start = ready;
         while let Some((from, end)) = self.taken.get(place).copied() {
@@ -32,7 +32,7 @@ impl Lane {
         start + length
     }
 
-    /// Things without a gap between them are kept as one.
+    /// Adjacent reservations are merged.
     fn note(&mut self, place: usize, start: u64, end: u64) {
         let joins_before = place > 0 && self.taken[place - 1].1 == start;
         let joins_after = self.taken.get(place).is_some_and(|next| next.0 == end);

@@ -1,8 +1,8 @@
 //! A disk of flash chips.
-//! In: its numbers, and requests. Out: when each is done.
+//! In: its parameters, and requests. Out: the time when each completes.
 //!
-//! Many dies work at once, a few on each channel. Each sort of thing that can be waited for (the controller, the interface, a channel, a die) does one thing
-//! after the other; lanes.rs keeps them, dies.rs the dies, device.rs what passes between them.
+//! Many dies work in parallel, several on each channel. Each resource (the controller, the interface, a channel, a die) does one thing at a
+//! time. lanes.rs has channels and interface, dies.rs the dies, device.rs what passes between them.
 
 mod device;
 mod dies;
@@ -10,53 +10,53 @@ mod lanes;
 
 pub(crate) use device::FlashDevice;
 
-/// The numbers of a flash disk. Times are nanoseconds, rates bytes a second, amounts of data bytes.
+/// Parameters of a flash disk. Times are nanoseconds, rates bytes a second, amounts of data bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Flash {
     pub channels: usize,
     pub dies_per_channel: usize,
-    /// Of one channel.
+    /// Rate of one channel.
     pub bus: f64,
-    /// What one die reads at once, and in what time.
+    /// Page that one die reads at once, and the time for that.
     pub page: u64,
     pub read: u64,
-    /// What one die programs at once, and in what time, when the SLC cache is full.
+    /// Unit that one die programs at once, and the time for that, when the SLC cache is full.
     pub unit: u64,
     pub program: u64,
-    /// Bytes that are programmed for each that is written, when the SLC cache is full.
+    /// Bytes programmed per byte written, when the SLC cache is full.
     pub amplification: f64,
-    /// In what time a program gives way to a read; 0: it does not.
+    /// Time in which a program is suspended for a read; 0: never.
     pub suspend: u64,
     pub rate: f64,
-    /// Data goes both ways at once.
+    /// Whether data can go in both directions at once.
     pub full_duplex: bool,
-    /// The controller's time for each command, one after the other.
+    /// The controller's time per command; commands go one after the other.
     pub command: u64,
-    /// What a read and a write take beside that, of which many are under way at once.
+    /// Further latency of a read and of a write; many overlap.
     pub read_latency: u64,
     pub write_latency: u64,
     pub discard: u64,
     pub queue: usize,
     pub buffer: u64,
-    /// What is in the buffer is safe.
+    /// Whether data in the buffer is durable.
     pub protected: bool,
     pub flush: u64,
-    /// The SLC cache, and the time in which a unit is programmed there.
+    /// Size of the SLC cache, and the time to program a unit there.
     pub slc: u64,
     pub slc_program: u64,
-    /// How fast it is freed, after so much time without a command.
+    /// Rate at which it is freed, and the idle time before that starts.
     pub fold: f64,
     pub idle: u64,
 }
 
 impl Flash {
-    /// All dies.
+    /// Number of dies.
     pub fn dies(&self) -> usize {
         self.channels * self.dies_per_channel
     }
 }
 
-/// Nanoseconds in which so many bytes go over something.
+/// Nanoseconds to transfer this many bytes.
 pub(crate) fn passing(bytes: u64, rate: f64) -> u64 {
     (bytes as f64 / rate * 1e9) as u64
 }

@@ -1,10 +1,10 @@
-//! The arm: how long it takes to where something is, and to read or write it.
+//! The arm: time to reach a position, and to read or write there.
 //! In: a place and the time. Out: the time until it is under the head, or has passed.
 
 use super::HardDisk;
 use crate::geometry::Place;
 
-/// Where the arm stands.
+/// Position of the arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Arm {
     pub cylinder: u64,
@@ -16,13 +16,13 @@ impl HardDisk {
     pub(super) fn position(&self, arm: Arm, now: u64, place: &Place, is_write: bool) -> u64 {
         let distance = arm.cylinder.abs_diff(place.cylinder);
         let settle = if is_write && distance > 0 { self.settle } else { 0 };
-        // Head and cylinder change together, and both end in finding the track.
+        // Seek and head switch overlap, and both end in finding the track.
         let switch = if arm.surface == place.surface { 0 } else { self.head_switch };
         let moved = (self.seek.time(distance) + settle).max(switch);
         moved + self.geometry.wait(place, now + moved)
     }
 
-    /// Reads or writes from sector `from` to `end`, as far as it gets until `deadline`: the sector that is next, and when the head stands before it.
+    /// Reads or writes from sector `from` to `end`, at most until `deadline`. Returns the next sector, and when the head is at its start.
     pub(super) fn run(
         &self,
         arm: &mut Arm,

@@ -1,11 +1,11 @@
-//! The read buffer, and reading ahead.
+//! The read buffer, and read-ahead.
 //! In: what was read. Out: what need not be read again.
 //!
-//! The one policy: what a read asks for goes into a segment, and as long as the head has nothing else to do it goes on reading what follows, until the
-//! segment holds as much as it can beyond what was asked for last. What passes before the first sector that was asked for is not kept. A read that begins in
-//! a segment takes from it what is there; the segment that was used least lately makes room for a new one.
+//! There is one policy. A read's sectors go into a segment, and while the head is otherwise idle it reads on, until the segment holds as
+//! much as it can after the latest requested sector. Sectors that pass before the first requested one are not kept. A read that starts in a
+//! segment takes from it what is there. A new segment replaces the least recently used one.
 
-/// Sectors that follow each other in the buffer.
+/// Consecutive sectors in the buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Segment {
     pub start: u64,
@@ -13,11 +13,11 @@ pub(super) struct Segment {
     used: u64,
 }
 
-/// The head reads ahead.
+/// An active read-ahead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub segment: usize,
-    /// When the head stood before the sector at the segment's end.
+    /// When the head was at the start of the sector at the segment's end.
     pub time: u64,
     /// It stops before this sector.
     pub limit: u64,
@@ -37,7 +37,7 @@ impl ReadBuffer {
         ReadBuffer { segments: vec![Segment::default(); segments], size, uses: 0, stream: None }
     }
 
-    /// The segment that has this sector, or whose end it is.
+    /// The segment that contains this sector, or ends directly before it.
     pub fn find(&self, sector: u64) -> Option<usize> {
         let has = |segment: &Segment| segment.end > segment.start && (segment.start..=segment.end).contains(&sector);
         self.segments.iter().position(has)
@@ -47,7 +47,7 @@ impl ReadBuffer {
         self.segments[segment]
     }
 
-    /// Marks a segment as used, and lets reading ahead go on beyond `end`, which was asked for.
+    /// Marks a segment as used, and extends read-ahead past `end`, the end of the request.
     pub fn hit(&mut self, segment: usize, end: u64) {
         self.uses += 1;
         self.segments[segment].used = self.uses;
@@ -56,7 +56,7 @@ impl ReadBuffer {
         }
     }
 
-    /// Sectors from `start` to `end` were read until `time`; from here on the head reads ahead.
+    /// Sectors from `start` to `end` were read until `time`; then read-ahead starts.
     pub fn read(&mut self, start: u64, end: u64, time: u64) {
         let segment = self.find(start).unwrap_or_else(|| self.oldest());
         let known = self.segments[segment];
@@ -68,7 +68,7 @@ impl ReadBuffer {
         self.trim(segment);
     }
 
-    /// Reading ahead came to `end`, before which the head stood at `time`.
+    /// Read-ahead has reached `end`, whose start the head reached at `time`.
     pub fn advance(&mut self, end: u64, time: u64) {
         if let Some(stream) = self.stream.as_mut() {
             stream.time = time;
@@ -80,7 +80,7 @@ impl ReadBuffer {
 
     fn trim(&mut self, segment: usize) {
         let segment = &mut self.segments[segment];
-        // As much again stays behind what was asked for, for readers that come back to it.
+        // As much again is kept before the requested sectors, for repeated reads.
         segment.start = segment.start.max(segment.end.saturating_sub(2 * self.size));
     }
 
@@ -89,7 +89,7 @@ impl ReadBuffer {
         (0..self.segments.len()).min_by_key(used).unwrap_or(0)
     }
 
-    /// Sectors were written; what the buffer has of them is old.
+    /// Drops overwritten sectors from the buffer.
     pub fn forget(&mut self, start: u64, end: u64) {
         for at in 0..self.segments.len() {
             let segment = &mut self.segments[at];

@@ -1,21 +1,21 @@
-//! The write cache: what was answered and is not on the platters yet.
-//! In: writes. Out: pieces, one after the other, in the order of shortest positioning among those near the head.
+//! The write cache: data that was acknowledged and is not on the platters yet.
+//! In: writes. Out: one piece after the other; of those near the head, the one with the shortest positioning time.
 //!
-//! It holds so many sectors in so many pieces. A write that goes on where a piece ends becomes part of it; one over what is there replaces it, and is as
-//! old as what it replaced, so that a flush that waits for the old waits for the new.
+//! Its capacity is a number of sectors and a number of pieces. A write that continues a piece extends it. A write over cached data replaces
+//! it and keeps its age, so that a flush that waits for the old data waits for the new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sectors to which a piece grows at most: a read that comes while one is written waits for all of it.
+/// Largest size of a piece in sectors: a read that arrives during its write waits for all of it.
 const LONGEST: u64 = 512;
 
-/// A piece of the cache, by its first sector in [`WriteCache::pieces`].
+/// A piece of the cache; its first sector is the key in [`WriteCache::pieces`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub end: u64,
     /// The number of the first write in it.
     pub number: u64,
-    /// When the last of it was in the cache.
+    /// When its last data arrived in the cache.
     pub since: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct WriteCache {
     sectors: u64,
     pieces: BTreeMap<u64, Piece>,
     by_number: BTreeSet<(u64, u64)>,
-    /// On its way, from this sector on.
+    /// The piece being written, and its first sector.
     writing: Option<(u64, Piece)>,
     next_number: u64,
 }
@@ -38,22 +38,22 @@ impl WriteCache {
         WriteCache { size, most, sectors: 0, pieces, by_number, writing: None, next_number: 0 }
     }
 
-    /// Whether it can ever hold so much.
+    /// Whether it can ever hold this much.
     pub fn takes(&self, sectors: u64) -> bool {
         sectors <= self.size
     }
 
-    /// Whether there is room now.
+    /// Whether it has space now.
     pub fn has_room(&self, sectors: u64) -> bool {
         self.sectors + sectors <= self.size && self.pieces.len() + usize::from(self.writing.is_some()) < self.most
     }
 
-    /// Whether more than half of it is used.
+    /// Whether it is more than half full.
     pub fn is_half_full(&self) -> bool {
         2 * self.sectors > self.size || 2 * self.pieces.len() > self.most
     }
 
-    /// The number that the next write gets.
+    /// The number of the next write.
     pub fn next_number(&self) -> u64 {
         self.next_number
     }
@@ -64,14 +64,14 @@ impl WriteCache {
         !cached && self.writing.is_none_or(|(_, writing)| writing.number >= number)
     }
 
-    /// Whether one piece has all of these sectors, be it on its way.
+    /// Whether one piece, possibly the one being written, contains all of these sectors.
     pub fn has(&self, start: u64, end: u64) -> bool {
         let is_in = |(from, piece): (u64, Piece)| from <= start && piece.end >= end;
         let near = self.pieces.range(..=start).next_back().map(|(from, piece)| (*from, *piece));
         near.into_iter().chain(self.writing).any(is_in)
     }
 
-    /// The piece that is there for the longest time.
+    /// The oldest piece.
     pub fn oldest(&self) -> Option<(u64, Piece)> {
         self.by_number.first().map(|(_, start)| (*start, self.pieces[start]))
     }
@@ -89,7 +89,7 @@ impl WriteCache {
         Some(piece)
     }
 
-    /// A write comes in, and is all there at `since`.
+    /// Adds a write, which has fully arrived at `since`.
     pub fn add(&mut self, start: u64, end: u64, since: u64) {
         let mut new = Piece { end, number: self.next_number, since };
         self.next_number += 1;
@@ -120,7 +120,7 @@ impl WriteCache {
         }
     }
 
-    /// The pieces nearest to a sector, half of them at and behind it and half before it, that are all there and have numbers below `before`.
+    /// The pieces nearest to a sector, half of them at or after it and half before it, that have fully arrived and have numbers below `before`.
     pub fn near(&self, sector: u64, window: usize, now: u64, before: u64) -> impl Iterator<Item = (u64, Piece)> {
         let behind = self.pieces.range(sector..).take(window / 2);
         let ahead = self.pieces.range(..sector).rev().take(window / 2);
@@ -128,7 +128,7 @@ impl WriteCache {
         behind.chain(ahead).map(|(start, piece)| (*start, *piece)).filter(move |(_, piece)| is_good(piece))
     }
 
-    /// Takes a piece out, to write it.
+    /// Removes a piece, to write it.
     pub fn begin(&mut self, start: u64) -> Option<Piece> {
         let piece = self.remove(start)?;
         self.sectors += piece.end - start;
@@ -136,7 +136,7 @@ impl WriteCache {
         Some(piece)
     }
 
-    /// What was on its way is on the platters.
+    /// The piece being written is on the platters.
     pub fn finish(&mut self) {
         if let Some((start, piece)) = self.writing.take() {
             self.sectors -= piece.end - start;

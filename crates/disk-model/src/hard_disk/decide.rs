@@ -1,9 +1,9 @@
-//! What the head does next.
-//! In: the queue, the cache and where the arm is, at the moment at which it is free. Out: the work that it begins.
+//! Chooses the next work of the head.
+//! In: the queue, the cache and the arm's position, when the head becomes free. Out: the work that it starts.
 //!
-//! Reads, and writes of a disk without write cache, go first: of those in the queue the one that is under its head soonest, unless one waits for too long.
-//! Cached writes are written when no read came for a while, at once if somebody waits for it or the cache is half full, and never more than so many reads
-//! in a row go before a write that somebody waits for.
+//! Reads, and writes of a disk without write cache, go first: the queued one that is soonest under its head, unless one has waited too
+//! long. Cached writes are written after a while without reads, or at once if a request waits for one or the cache is half full. A limited
+//! number of reads in a row goes before a write that a request waits for.
 
 use super::device::{Command, HardDiskDevice, Work};
 use crate::device::Kind;
@@ -22,19 +22,19 @@ impl HardDiskDevice {
         }
     }
 
-    /// Whether somebody waits for a cached write to be written.
+    /// Whether a request waits for a cached write to reach the platters.
     fn is_waited_for(&self) -> bool {
         !self.writers.is_empty() || self.flush_before().is_some()
     }
 
-    /// From when on a cached write may be written.
+    /// The earliest time to write a cached piece.
     pub(super) fn destage_due(&self) -> Option<u64> {
         let (_, oldest) = self.cache.oldest()?;
         let is_urgent = self.is_waited_for() || self.cache.is_half_full();
         Some(if is_urgent { oldest.since } else { oldest.since.max(self.last_read + self.disk.idle) })
     }
 
-    /// The place in the queue of the command that goes next.
+    /// Index in the queue of the next command.
     fn choose(&self, now: u64) -> Option<usize> {
         let is_ready = |command: &Command| command.ready <= now;
         let first = self.active.iter().position(is_ready)?;
@@ -45,7 +45,7 @@ impl HardDiskDevice {
         ready.min_by_key(|(_, command)| self.until(command, now)).map(|(at, _)| at)
     }
 
-    /// The first sector that must come from the platters, and from when on the head is on its way to it.
+    /// The first sector that must come from the platters, and since when the head moves towards it.
     fn missing(&self, command: &Command, now: u64) -> (u64, u64) {
         let segment = if command.kind == Kind::Read { self.buffer.find(command.start) } else { None };
         let Some(segment) = segment else { return (command.start, now) };
@@ -56,7 +56,7 @@ impl HardDiskDevice {
         }
     }
 
-    /// Nanoseconds until a command's first sector is under the head; 0 for one that is passing.
+    /// Nanoseconds until a command's first sector is under the head; 0 if it is passing.
     fn until(&self, command: &Command, now: u64) -> u64 {
         let (from, begun) = self.missing(command, now);
         let place = if from == command.start { command.place } else { self.disk.geometry.place(from) };
@@ -86,7 +86,7 @@ impl HardDiskDevice {
         self.begin(until, Work::Destage, None);
     }
 
-    /// The piece that is under its head soonest, of those near it.
+    /// Of the pieces near the head, the one that is soonest under it.
     fn nearest(&self, now: u64) -> Option<u64> {
         let here = self.disk.geometry.first_sector(self.arm.cylinder);
         let before = self.flush_before().unwrap_or(u64::MAX);

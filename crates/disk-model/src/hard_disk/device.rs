@@ -1,5 +1,5 @@
-//! A hard disk at work: what arrives, what is done, and what that sets free.
-//! In: requests. Out: when each is done. What the head does next is chosen in decide.rs.
+//! A simulated hard disk: arrivals, completions, and their consequences.
+//! In: requests. Out: the time when each completes. decide.rs chooses the next work of the head.
 
 use super::HardDisk;
 use super::arm::Arm;
@@ -18,9 +18,9 @@ pub(super) struct Command {
     pub end: u64,
     pub place: Place,
     pub arrived: u64,
-    /// From here on the head can do it: the controller has understood it, and has its data.
+    /// When the head can start it: the controller has decoded it, and has its data.
     pub ready: u64,
-    /// The read buffer was asked.
+    /// Whether the read buffer was checked for it.
     is_known: bool,
 }
 
@@ -30,7 +30,7 @@ impl Command {
     }
 }
 
-/// What the head does.
+/// Work of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     Read {
@@ -38,7 +38,7 @@ pub(super) enum Work {
         end: u64,
     },
     Write,
-    /// A piece of the cache.
+    /// Writes a piece of the cache.
     Destage,
 }
 
@@ -50,28 +50,28 @@ struct Flush {
     ready: u64,
 }
 
-/// A hard disk at work. Its time runs ahead of that outside by a phase, which is how the platters stood at the beginning.
+/// A simulated hard disk. Its clock is ahead of the device's by a phase, the initial position of the platters.
 #[derive(Debug)]
 pub(crate) struct HardDiskDevice {
     pub(super) disk: HardDisk,
     phase: u64,
     now: u64,
     waiting: VecDeque<(u64, Ticket, Request)>,
-    /// Commands that were taken in and are not answered.
+    /// Commands accepted and not completed.
     inside: usize,
     pub(super) active: Vec<Command>,
     pub(super) writers: VecDeque<Command>,
     flushes: VecDeque<Flush>,
     answers: Answers,
-    /// Controller and interface have done what they were given by then.
+    /// When controller and interface finish their present work.
     controller: u64,
     pub(super) buffer: ReadBuffer,
     pub(super) cache: WriteCache,
     pub(super) arm: Arm,
     pub(super) busy: Option<(u64, Work)>,
-    /// When the last read was answered.
+    /// When the last read completed.
     pub(super) last_read: u64,
-    /// Reads since the last write that somebody waited for.
+    /// Reads since the last write that a request waited for.
     pub(super) in_row: u64,
 }
 
@@ -127,7 +127,7 @@ impl HardDiskDevice {
         }
     }
 
-    /// Moves its own clock, which runs ahead by the phase.
+    /// Advances the internal clock, which is ahead by the phase.
     fn run_inside(&mut self, to: u64) {
         while let Some(at) = self.event().filter(|at| *at <= to) {
             self.now = self.now.max(at);
@@ -136,7 +136,7 @@ impl HardDiskDevice {
         self.now = self.now.max(to);
     }
 
-    /// When something happens next inside the disk.
+    /// The next event inside the disk.
     fn event(&self) -> Option<u64> {
         let unknown = self.active.iter().filter(|command| !command.is_known).map(|command| command.ready);
         let flushes = self.flushes.iter().map(|flush| flush.ready).filter(|ready| *ready > self.now);
@@ -194,13 +194,13 @@ impl HardDiskDevice {
         }
     }
 
-    /// Bytes go over the interface after what it was given before; when they are all over.
+    /// Queues a transfer over the interface; returns when it ends.
     fn transfer(&mut self, bytes: u64) -> u64 {
         self.controller = self.controller.max(self.now) + (bytes as f64 / self.disk.rate * 1e9) as u64;
         self.controller
     }
 
-    /// Writes come into the cache in the order of their arrival, as far as there is room.
+    /// Writes enter the cache in the order of their arrival, as far as there is space.
     fn let_writers_in(&mut self) {
         while let Some(first) = self.writers.front().copied() {
             if !self.cache.has_room(first.end - first.start) {
@@ -224,7 +224,7 @@ impl HardDiskDevice {
         }
     }
 
-    /// The number below which cached writes hold a flush up.
+    /// The number below which cached writes delay a flush.
     pub(super) fn flush_before(&self) -> Option<u64> {
         self.flushes.front().map(|flush| flush.number)
     }
@@ -242,19 +242,19 @@ impl HardDiskDevice {
         }
     }
 
-    /// Brings what was read ahead up to now.
+    /// Updates read-ahead to the present.
     fn read_ahead(&mut self) {
         let Some(stream) = self.buffer.stream.filter(|_| self.busy.is_none()) else { return };
         let end = self.buffer.get(stream.segment).end;
-        // Nothing is read ahead beyond the last track.
+        // Read-ahead ends at the last track.
         let limit = stream.limit.min(self.disk.geometry.sectors());
         let (sector, time) = self.disk.run(&mut self.arm, stream.time, (end, limit), false, self.now);
-        // Where it has stopped, it stands still before its next sector, and the platters turn on.
+        // After it stops, the head waits before its next sector while the platters turn.
         let time = if sector >= limit { self.now } else { time };
         self.buffer.advance(sector, time);
     }
 
-    /// Answers reads whose data is in the buffer or in the write cache.
+    /// Completes reads whose data is in the buffer or in the write cache.
     fn look_up(&mut self) {
         let mut at = 0;
         while at < self.active.len() {
@@ -281,7 +281,7 @@ impl HardDiskDevice {
         self.cache.has(command.start, command.end)
     }
 
-    /// The head is at work until then, and a command is answered with it.
+    /// Keeps the head busy until then, and completes the request with it.
     pub(super) fn begin(&mut self, until: u64, work: Work, ticket: Option<Ticket>) {
         self.busy = Some((until, work));
         if let Some(ticket) = ticket {

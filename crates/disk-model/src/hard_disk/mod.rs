@@ -1,8 +1,8 @@
 //! A hard disk.
-//! In: its numbers, and requests. Out: when each is done.
+//! In: its parameters, and requests. Out: the time when each completes.
 //!
-//! One arm with all heads moves over the platters; what is next is decided when it is free. arm.rs has its times, buffer.rs what was read ahead, cache.rs
-//! what is yet to be written, device.rs the order in which things are done.
+//! One arm moves all heads over the platters; its next work is chosen when it is free. arm.rs has its times, buffer.rs the read buffer,
+//! cache.rs the write cache, decide.rs the choice, device.rs the sequence of events.
 
 mod arm;
 mod buffer;
@@ -15,33 +15,33 @@ pub(crate) use device::HardDiskDevice;
 use crate::geometry::Geometry;
 use crate::seek::SeekCurve;
 
-/// The numbers of a hard disk. Times are nanoseconds, amounts of data sectors.
+/// Parameters of a hard disk. Times are nanoseconds, amounts of data sectors.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HardDisk {
     pub geometry: Geometry,
     pub seek: SeekCurve,
-    /// What a write takes longer after a seek.
+    /// Additional time of a write after a seek.
     pub settle: u64,
     pub head_switch: u64,
     /// Bytes a second over the interface.
     pub rate: f64,
-    /// What the controller does for each command before it can begin.
+    /// The controller's time per command before it can start.
     pub overhead: u64,
-    /// Commands among which it chooses.
+    /// Length of the queue from which it chooses.
     pub queue: usize,
-    /// A command that waits longer goes first, and among cached writes one that is there longer.
+    /// Age above which a command goes first, and the same for cached writes.
     pub age_limit: u64,
     pub cache_age_limit: u64,
-    /// Read buffer: so many segments of so many sectors.
+    /// Read buffer: number of segments, and sectors in each.
     pub segments: usize,
     pub segment: u64,
     /// Write cache: sectors, and pieces. 0 sectors: it is off.
     pub cache: u64,
     pub pieces: usize,
-    /// Cached writes that are compared when one is chosen.
+    /// Number of cached writes compared for the next choice.
     pub window: usize,
-    /// So long after a read the arm waits for the next one before it writes.
+    /// After a read, the arm waits this long for another one before it writes.
     pub idle: u64,
-    /// Reads that go before a write that somebody waits for.
+    /// Most reads that go before a write that a request waits for.
     pub reads_in_row: u64,
 }

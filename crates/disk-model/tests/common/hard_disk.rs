@@ -1,5 +1,5 @@
-//! A hard disk by its description, worked out anew in floating point: nothing here is the crate's.
-//! In: the numbers of the file. Out: times and rates that the device must come to.
+//! A hard disk computed from its description in floating point, without code of the crate.
+//! In: the numbers of the file. Out: times and rates that the device must match.
 #![allow(dead_code, reason = "each check uses a part of it")]
 
 use super::Numbers;
@@ -75,7 +75,7 @@ impl Disk {
         (self.cylinders_each * self.zones) as f64
     }
 
-    /// Seconds for a seek over so many cylinders.
+    /// Seconds for a seek over this many cylinders.
     pub fn seek(&self, cylinders: f64) -> f64 {
         if cylinders < 0.5 {
             return 0.0;
@@ -88,7 +88,7 @@ impl Disk {
         }
     }
 
-    /// The mean seek between two sectors chosen at random: outer cylinders have more of them.
+    /// The mean seek between two random sectors: outer cylinders have more of them.
     pub fn mean_seek(&self) -> f64 {
         let steps = 600;
         let all: u64 = self.tracks.iter().sum();
@@ -106,14 +106,14 @@ impl Disk {
         mean
     }
 
-    /// Seconds in which so many sectors pass, for the mean sector of the disk.
+    /// Seconds in which this many sectors pass, for the mean sector of the disk.
     pub fn mean_pass(&self, sectors: f64) -> f64 {
         let all: u64 = self.tracks.iter().sum();
-        // A sector in a zone of n a track takes turn / n, and a share n / all of the sectors is there.
+        // A sector in a zone with n per track takes turn / n, and a share n / all of the sectors is there.
         self.tracks.iter().map(|n| sectors * self.turn / *n as f64 * *n as f64 / all as f64).sum()
     }
 
-    /// Bytes a second of a long run in a zone.
+    /// Bytes a second of a long sequential transfer in a zone.
     pub fn sustained(&self, zone: usize) -> f64 {
         let heads = self.heads as f64;
         let to_next_cylinder = self.switch.max(self.single + self.settle);

@@ -1,4 +1,5 @@
-//! What the checks of the disks share: a host that keeps so many requests under way, and the numbers of a description, read without the crate's own code.
+//! Shared by the tests of disks: a host that keeps a number of requests in progress, and the numbers of a description, parsed without the
+//! crate's code.
 //! In: a model's name and keys. Out: numbers, and rates.
 #![allow(dead_code, reason = "each check uses a part of it")]
 
@@ -42,7 +43,7 @@ impl Numbers {
     }
 }
 
-/// The model with some lines of its file replaced, each told by its key.
+/// The model with some lines of its file replaced, each identified by its key.
 pub fn changed(name: &str, keys: &[(&str, &str)]) -> Model {
     let mut text = text(name);
     for (key, value) in keys {
@@ -52,7 +53,7 @@ pub fn changed(name: &str, keys: &[(&str, &str)]) -> Model {
     Model::parse(name, &text).expect("it is still good")
 }
 
-/// What came out of a run.
+/// Result of a run.
 pub struct Outcome {
     pub requests: u64,
     pub seconds: f64,
@@ -68,7 +69,7 @@ impl Outcome {
     }
 }
 
-/// A host that keeps `depth` requests under way. Returns when the last of them was done.
+/// A host that keeps `depth` requests in progress. Returns when the last one completed.
 pub fn drive(
     device: &mut Device,
     from: Duration,
@@ -98,14 +99,14 @@ pub fn drive(
     now
 }
 
-/// The same, from the beginning.
+/// The same, from time zero.
 pub fn run(model: &Model, depth: usize, count: u64, requests: impl Iterator<Item = Request>) -> Outcome {
     let mut device = Device::new(model, 7);
     let end = drive(&mut device, Duration::ZERO, depth, requests.take(count as usize));
     Outcome { requests: count, seconds: end.as_secs_f64() }
 }
 
-/// After a run that warms the disk up.
+/// The same, after a warm-up.
 pub fn run_warm(
     model: &Model,
     depth: usize,
@@ -118,14 +119,14 @@ pub fn run_warm(
     Outcome { requests: count, seconds: (end - begin).as_secs_f64() }
 }
 
-/// Blocks of a size anywhere.
+/// Blocks of one size at random offsets.
 pub fn anywhere(kind: Kind, size: u64, capacity: u64) -> impl Iterator<Item = Request> {
     let mut dice = ChaCha8Rng::seed_from_u64(size ^ capacity);
     let blocks = capacity / size;
     std::iter::repeat_with(move || Request { kind, offset: dice.random_range(0..blocks) * size, length: size })
 }
 
-/// Blocks one after the other.
+/// Sequential blocks.
 pub fn along(kind: Kind, size: u64, from: u64) -> impl Iterator<Item = Request> {
     (0..).map(move |at| Request { kind, offset: from + at * size, length: size })
 }
@@ -135,7 +136,7 @@ pub fn flushed(requests: impl Iterator<Item = Request>) -> impl Iterator<Item = 
     requests.flat_map(|request| [request, Request { kind: Kind::Flush, offset: 0, length: 0 }])
 }
 
-/// Fails where two numbers are more than 2 % apart.
+/// Fails if two numbers differ by more than 2 %.
 pub fn agree(what: &str, found: f64, wanted: f64) {
     let ratio = found / wanted;
     println!("{what}: {found:.3}, expected {wanted:.3}, ratio {ratio:.4}");
