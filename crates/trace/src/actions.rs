@@ -1,6 +1,6 @@
-//! From what a watcher saw to the actions of a trace.
-//! In: events in order of time, and the tree as it was before them. Out: actions with the program's own time between them, and their order.
-//! Time that recording added is taken off: what it adds between two calls and within one was measured beforehand.
+//! From recorded events to the actions of a trace.
+//! In: events in order of time, and the initial tree. Out: actions, their order, and the program's own time between them. Time added by
+//! recording, between calls and within them, is measured beforehand and subtracted.
 
 use crate::cost::Cost;
 use crate::events::{Event, OffCpu, Seen};
@@ -11,15 +11,15 @@ use crate::trace::{Action, Call, Entry, Sleep, THREADS_LIMIT};
 use crate::waiting::Waiting;
 use std::collections::{BTreeMap, HashMap};
 
-/// A wait that is shorter is no wait, in nanoseconds.
+/// A shorter wait does not count as one, in nanoseconds.
 pub const WAIT: u64 = 20_000;
-/// The most that telling others counts as time of its own: waking them is done by the replay, too, and what is beyond that was waiting until they listened.
+/// Most of a signalling call's time that counts as own time: the replay wakes the others, too, and the rest was spent waiting for them.
 const TOLD: u64 = 1_000;
 
-/// The most that is taken off later time because earlier gaps were shorter than what watching costs as a rule.
+/// Most time subtracted later because earlier gaps were shorter than the usual cost of recording.
 const OWED: u64 = 1_000_000;
 
-/// What the kernel returns from a call that a signal cut short, before it begins the call anew or ends the thread: ERESTARTSYS to
+/// The kernel's result of a call that a signal interrupts, before it restarts the call or ends the thread: ERESTARTSYS to
 /// ERESTART_RESTARTBLOCK of include/linux/errno.h. No program sees it.
 const RESTARTED: std::ops::RangeInclusive<i64> = -516..=-512;
 
@@ -27,21 +27,21 @@ const RESTARTED: std::ops::RangeInclusive<i64> = -516..=-512;
 pub enum Meaning {
     /// It is replayed, and uses these.
     Do(Call, Vec<(Resource, Use)>),
-    /// It has to do with the program alone: its time is the program's own.
+    /// It concerns only the program: its time is the program's own.
     Own,
-    /// It waited for what this action did; None: for something that nobody recorded.
+    /// It waited for what this action did; None: for an unrecorded cause.
     Waited(Option<u32>),
-    /// It waited for something that did not come in time.
+    /// It timed out.
     TimedOut,
     /// It waited for a descriptor that is used next.
     Polled,
-    /// It told others something, with this action, and took no time worth telling.
+    /// It signalled other threads, by an action already added, and took negligible time.
     Told,
 }
 
-/// Actions as they grow.
+/// Actions under construction.
 pub struct Builder {
-    /// The folder's own path, and the one by which it was entered.
+    /// Canonical path of the folder, and the paths by which it was entered.
     pub roots: Vec<String>,
     pub names: Names,
     pub order: Order,
@@ -52,12 +52,12 @@ pub struct Builder {
     pub unseen: BTreeMap<&'static str, u64>,
     births: u32,
     cost: Cost,
-    /// Nanoseconds that watching added within the call at hand.
+    /// Nanoseconds that recording added within the present call.
     within: u64,
 }
 
 impl Builder {
-    /// For a process that begins in the folder.
+    /// For a process that starts in the folder.
     pub fn new(roots: Vec<String>, tree: &[Entry], process: i32, begin: u64, cost: Cost) -> Builder {
         let first = Thread::first(process, Place::Inside(0), begin);
         Builder {
@@ -75,12 +75,12 @@ impl Builder {
         }
     }
 
-    /// Threads that were born.
+    /// Number of threads created.
     pub fn births(&self) -> u32 {
         self.births
     }
 
-    /// Takes in the next event. Those of threads that nobody knows are passed over.
+    /// Processes the next event. Events of unknown threads are ignored.
     ///
     /// # Errors
     /// There are more threads than a trace may have.
@@ -126,7 +126,7 @@ impl Builder {
         }
     }
 
-    /// What nobody has open any more is closed in the trace, too.
+    /// Adds a close for everything that no process has open any more.
     pub fn closed(&mut self, thread: i32, at: u64, closed: Vec<Closed>) {
         for one in closed {
             match one {
@@ -142,8 +142,8 @@ impl Builder {
         }
     }
 
-    /// A thread's own time goes on until a moment. While others had its processor it did nothing, and a replay will wait for processors
-    /// itself; and what it waited for within no call was a page of a file, which a replay reads when the file is mapped.
+    /// Adds the time up to a moment to a thread's own time. Time in the run queue is left out, since a replay competes for processors
+    /// itself. So is time blocked outside of calls: page faults of mapped files, which a replay reads when it maps them.
     fn pass(&mut self, thread: i32, until: u64, off: OffCpu) {
         if let Some(thread) = self.threads.get_mut(&thread) {
             let without = off.since(thread.off);
@@ -155,7 +155,7 @@ impl Builder {
         }
     }
 
-    /// A thread's own time up to its end. If its process ended while it slept in a call, its sleep was no work.
+    /// A thread's own time up to its end. If its process ended while it slept in a call, the sleep does not count.
     fn pass_to_end(&mut self, thread: i32, at: u64, off: OffCpu) {
         let known = self.of(thread);
         known.seen += off.since(known.off).asleep;
@@ -217,17 +217,17 @@ impl Builder {
         thread.owed += cost.between;
     }
 
-    /// A thread that is known to be there.
+    /// A known thread.
     pub fn of(&mut self, thread: i32) -> &mut Thread {
         self.threads.get_mut(&thread).expect("asked only for threads that were looked up before")
     }
 
-    /// A thread tells others something at a moment; the number of that action.
+    /// Adds an action by which a thread signals others; returns its number.
     pub fn tell(&mut self, thread: i32, at: u64) -> u32 {
         self.emit(thread, (at, at), Call::Tell, 0, &[], &[])
     }
 
-    /// Adds an action of a thread; its number.
+    /// Adds an action of a thread; returns its number.
     pub fn emit(
         &mut self,
         thread: i32,
@@ -239,8 +239,8 @@ impl Builder {
     ) -> u32 {
         let waited = std::mem::take(&mut self.of(thread).waited);
         if waited > WAIT && !matches!(call, Call::Wait | Call::Tell) {
-            // It had waited for a descriptor, and then did something else: a signal ended the wait, or nobody knows what. Who then writes had
-            // waited for room, which readers make as fast as they are let.
+            // It waited for a descriptor and then did something else: a signal ended the wait, or an unknown cause. A writer waited for
+            // space, which depends on the readers alone.
             let &mut Thread { number, process, waited_since, waited_until, .. } = self.of(thread);
             let by = self.waiting.interrupted(process, (waited_since, waited_until));
             let after = self.order.add(number, span, &[], by.as_slice());
@@ -261,7 +261,7 @@ impl Builder {
 mod tests {
     use super::*;
 
-    /// A thread with the number 2 that is born at 0.
+    /// A thread with number 2, created at 0.
     fn born() -> Builder {
         let mut builder = Builder::new(vec!["/here".into()], &[], 1, 0, Cost::default());
         builder.take(&Event::Birth { at: 0, parent: 1, child: 2, flags: libc::CLONE_VM as u64 }).expect("few threads");
@@ -277,7 +277,7 @@ mod tests {
         OffCpu { asleep: ns, ..OffCpu::default() }
     }
 
-    /// A wait from 100,000 to 1,000,000 ns, with so many of them asleep.
+    /// A wait from 100,000 to 1,000,000 ns, most of it asleep.
     fn waits(result: i64) -> Event {
         let arguments = [0x1000, i64::from(libc::FUTEX_WAIT), 0, 0, 0, 0];
         let call = Seen { thread: 2, call: libc::SYS_futex, arguments, result, ..Seen::default() };
@@ -289,7 +289,7 @@ mod tests {
         let mut builder = born();
         builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(900_000) }).expect("it is known");
         assert_eq!(thought(&builder), 100_000);
-        // eBPF sees the wait return, as if it were to begin anew.
+        // eBPF sees the wait return as if it were to restart.
         let mut builder = born();
         builder.take(&waits(-512)).expect("it is known");
         builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000) }).expect("it is known");

@@ -1,29 +1,29 @@
-//! The watcher of first choice: eBPF programs at the kernel's tracepoints, by bpftrace. A call costs microseconds, and nobody is stopped.
-//! In: a process that waits to be let go. Out: a script for bpftrace, and events from the lines that it prints.
+//! The preferred watcher: eBPF programs at the kernel's tracepoints, through bpftrace. A call costs microseconds, and no thread is stopped.
+//! In: a process that waits to be started. Out: a script for bpftrace, and events from the lines that it prints.
 
 use crate::events::{Event, OffCpu, Seen};
 use crate::syscalls::{self, Points};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Letters of a path that eBPF's small stack has room for.
+/// Longest path that fits on eBPF's small stack, in bytes.
 pub const TEXT: usize = 200;
-/// The line that says that everything is watched.
+/// The line printed once everything is attached.
 pub const READY: &str = "READY";
 
-/// Fills bpftrace's buffer, so that the line before it is written at once. It prints nothing before everything is attached.
+/// Fills bpftrace's buffer, so that the line before is written at once. Nothing is printed before everything is attached.
 const FILLING: &str =
     "................................................................................................................";
 
-/// Stands for the flags of clone3(2), which lie in memory and come in a line of their own.
+/// Marks the flags of clone3(2), which are in memory and are printed on a separate line.
 const OF_CLONE3: u64 = u64::MAX;
 
-/// The script for a process and all that come from it.
+/// The script for a process and all its descendants.
 pub fn script(process: u32) -> String {
     let mut begin = String::new();
     for call in syscalls::all() {
         let kind = match call.points {
-            // The script asks for ranges of these: none, one text, two texts, two numbers, an address.
+            // The script tests ranges of these: none, one text, two texts, two numbers, an address.
             Points::No => 1,
             Points::Text(0) => 2,
             Points::Text(_) => 3,
@@ -36,10 +36,10 @@ pub fn script(process: u32) -> String {
         };
         let _ = write!(begin, "@w[{}] = {kind}; ", call.number);
     }
-    // Of each thread: t watched, c the call at hand, b when it was let into that (0: in none), x when it was let go on from the one before,
-    // o when it left its processor, with why; r, d, s nanoseconds without one: queued, blocked, asleep. Of each call, by thread and beginning:
-    // e what it was, p and q its texts, n its numbers. w says which calls are watched, k how many were.
-    // Calls gather in maps, which are printed at the end: to print each would wake bpftrace each time, for eight times the cost.
+    // Per thread: t watched; c the present call; b when it entered the call (0: in none); x when it was released from the one before; o
+    // when it left its processor, and why; r, d, s nanoseconds off the processor: queued, blocked, asleep. Per call, by thread and start: e
+    // the call, p and q its texts, n its numbers. w has the watched calls, k their number. Calls are collected in maps and printed at the
+    // end: printing each would wake bpftrace each time, at eight times the cost.
     format!(
         r#"BEGIN {{ @t[{process}] = 1; @r[{process}] = 0; @d[{process}] = 0; @s[{process}] = 0; @b[{process}] = nsecs; @x[{process}] = nsecs; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
 tracepoint:raw_syscalls:sys_enter /@t[tid] && @w[args->id]/ {{
@@ -88,13 +88,13 @@ END {{ clear(@t); clear(@w); clear(@c); clear(@o); clear(@r); clear(@d); clear(@
     )
 }
 
-/// The events that its lines tell, in no order.
+/// The events in the script's output, in no order.
 ///
 /// # Errors
-/// A path was too long to be seen whole, or there were more calls than had room; in a sentence.
+/// A path was too long, or there were too many calls; in a sentence.
 pub fn events(text: &str) -> Result<Vec<Event>, String> {
     let mut events: Vec<Event> = Vec::new();
-    // Texts and numbers stand in maps of their own; who they belong to is the thread's call that began at that moment.
+    // Texts and numbers are in separate maps. Their key is the thread and the start of its call.
     let mut places: HashMap<(i32, u64), usize> = HashMap::new();
     let mut beside: Vec<((i32, u64), char, &str)> = Vec::new();
     let mut flags: HashMap<i32, u64> = HashMap::new();
@@ -133,7 +133,7 @@ pub fn events(text: &str) -> Result<Vec<Event>, String> {
             counted - places.len()
         ));
     }
-    // The first text of a call before its second.
+    // A call's first text comes before its second.
     beside.sort_by_key(|(key, map, _)| (*key, *map));
     for (key, map, value) in beside {
         let Some(Event::Call(seen)) = places.get(&key).and_then(|place| events.get_mut(*place)) else { continue };
@@ -152,7 +152,7 @@ pub fn events(text: &str) -> Result<Vec<Event>, String> {
     Ok(events)
 }
 
-/// A map's entry, as bpftrace prints it: `@e[THREAD, START]: VALUE`.
+/// A map's entry as bpftrace prints it: `@e[THREAD, START]: VALUE`.
 fn entry(line: &str) -> Option<(char, (i32, u64), &str)> {
     let (map, rest) = line.strip_prefix('@')?.split_once('[')?;
     let (key, value) = rest.split_once("]: ")?;
@@ -160,7 +160,7 @@ fn entry(line: &str) -> Option<(char, (i32, u64), &str)> {
     Some((map.chars().next()?, (thread.parse().ok()?, start.parse().ok()?), value))
 }
 
-/// A number of 64 bits, with or without a sign.
+/// A number of 64 bits, with or without sign.
 fn number(word: &str) -> Option<i64> {
     word.parse().ok().or_else(|| word.parse::<u64>().ok().map(|number| number as i64))
 }
@@ -189,7 +189,7 @@ fn call((thread, start): (i32, u64), value: &str) -> Option<Seen> {
     };
     Some(Seen {
         thread,
-        // A call that had begun before anybody watched has no beginning.
+        // A call that started before recording has no start.
         start: Some(start).filter(|start| *start > 0)?,
         end: *end as u64,
         entered: *entered as u64,

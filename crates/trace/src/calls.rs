@@ -1,5 +1,5 @@
-//! What calls about files mean: which file, folder or name of the recorded folder they are about, and how they use it.
-//! In: a call as it was seen. Out: the call of a trace with its uses, and the names as they are after it; nothing for what lies outside.
+//! Calls on files: which file, folder or name of the recorded folder they concern, and how they use it.
+//! In: a recorded call. Out: the trace's call with its uses, and the updated names; nothing for paths outside of the folder.
 
 use crate::actions::{Builder, Meaning};
 use crate::events::Seen;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 const HERE: i64 = c::AT_FDCWD as i64;
 
-/// Directory descriptors are 32 bits, and come as the kernel's registers hold them.
+/// Directory descriptors are 32 bits, but are recorded as full registers.
 fn directory(argument: i64) -> i64 {
     i64::from(argument as i32)
 }
@@ -21,7 +21,7 @@ fn has(flags: i64, flag: i32) -> bool {
     flags & i64::from(flag) != 0
 }
 
-/// What looking a path up uses; the last name in this way.
+/// Resources that a path lookup uses; the last name is used as given.
 fn uses(found: &Found, last: Use) -> Vec<(Resource, Use)> {
     let before = found.passed.len().saturating_sub(1);
     let name = |(at, (folder, name)): (usize, &(Node, String))| {
@@ -30,7 +30,7 @@ fn uses(found: &Found, last: Use) -> Vec<(Resource, Use)> {
     found.passed.iter().enumerate().map(name).collect()
 }
 
-/// What making, moving or removing a name uses.
+/// Resources that creating, moving or removing a name uses.
 fn changes(found: &Found) -> Vec<(Resource, Use)> {
     let mut all = uses(found, Use::Changes);
     all.extend(found.passed.last().map(|(folder, _)| (Resource::Listing(*folder), Use::Adds)));
@@ -38,7 +38,7 @@ fn changes(found: &Found) -> Vec<(Resource, Use)> {
 }
 
 impl Builder {
-    /// A path as it was given, made whole.
+    /// The absolute form of a path.
     pub fn whole_path(&mut self, thread: i32, at: i64, path: &str) -> String {
         if path.starts_with('/') {
             return path.to_owned();
@@ -55,7 +55,7 @@ impl Builder {
         format!("{base}/{path}")
     }
 
-    /// A path from the recorded folder on; None where it leads elsewhere.
+    /// A path relative to the recorded folder; None if it leads elsewhere.
     pub fn path_at(&mut self, thread: i32, at: i64, path: &str) -> Option<String> {
         let whole = self.whole_path(thread, at, path);
         let mut parts: Vec<&str> = Vec::new();
@@ -79,7 +79,7 @@ impl Builder {
         }
     }
 
-    /// What a call means that is about files.
+    /// The meaning of a call on files.
     pub fn of_files(&mut self, seen: &Seen) -> Option<Meaning> {
         if let c::SYS_open | c::SYS_creat | c::SYS_openat = seen.call {
             return self.of_open(seen);
@@ -155,7 +155,7 @@ impl Builder {
         let (handle, data) = (of.number, Resource::Data(of.node));
         let here = |kind| (Resource::Handle(handle), kind);
         let asked = second.max(0) as u64;
-        // Of lists of buffers, what was moved is all that is known.
+        // For buffer lists, only the number of bytes moved is known.
         let length = if third > 0 { (third as u64).min(1 << 30) } else { moved };
         let offset = fourth.max(0) as u64;
         let reads = |kind| vec![here(kind), (data.clone(), Use::Reads)];
@@ -200,7 +200,7 @@ impl Builder {
         })
     }
 
-    /// Calls whose descriptors stand elsewhere, or are two.
+    /// Calls with descriptors in other arguments, or with two.
     fn of_two(&mut self, seen: &Seen) -> Option<(Call, Vec<(Resource, Use)>)> {
         let [first, second, third, fourth, fifth, sixth] = seen.arguments;
         let clones = second as u64 & 0xffff_ffff == c::FICLONE & 0xffff_ffff;
@@ -212,7 +212,7 @@ impl Builder {
             _ => return None,
         };
         let (from, to) = (self.handle(seen, from)?, self.handle(seen, to)?);
-        // Where an offset stood in memory, the position is taken instead: copies go from the beginning to the end.
+        // An offset in memory is not recorded; the file position is used instead, since copies go from start to end.
         let length = length.clamp(0, 1 << 30) as u64;
         let call = match seen.call {
             c::SYS_copy_file_range => Call::CopyRange { from: from.number, to: to.number, length },
@@ -259,7 +259,7 @@ impl Builder {
         Some((call, vec![(Resource::Handle(handle), Use::Reads)]))
     }
 
-    /// Calls that look at what a path stands for, or change it, but no name.
+    /// Calls that inspect or change the target of a path, but no name.
     fn of_path(&mut self, seen: &Seen) -> Option<(Call, Vec<(Resource, Use)>)> {
         let [first, second, third, fourth, ..] = seen.arguments;
         let text = &seen.texts[0];
@@ -302,7 +302,7 @@ impl Builder {
         Some((call, used))
     }
 
-    /// Calls that make, move and remove names.
+    /// Calls that create, move and remove names.
     fn of_names(&mut self, seen: &Seen) -> Option<(Call, Vec<(Resource, Use)>)> {
         let [first, second, third, _, fifth, _] = seen.arguments;
         let done = seen.result == 0;

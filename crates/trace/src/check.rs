@@ -1,11 +1,11 @@
-//! What a trace must hold to before anybody relies on it: it may be anybody's.
-//! In: a trace as it was read. Out: nothing, or what is wrong with it, in a sentence.
+//! Checks of an untrusted trace before it is replayed.
+//! In: a trace as read. Out: nothing, or the problem, in a sentence.
 
 use crate::trace::{ACTIONS_LIMIT, Call, ENTRIES_LIMIT, EntryKind, Header, THREADS_LIMIT, Trace};
 
-/// Bytes of a path, as in the kernel.
+/// Longest path in bytes, as in the kernel.
 const PATH_LIMIT: usize = 4096;
-/// Bytes that one call moves, as in the kernel.
+/// Most bytes that one call moves, as in the kernel.
 const LENGTH_LIMIT: u64 = 0x7fff_f000;
 /// Largest offset and size.
 const OFFSET_LIMIT: u64 = 1 << 60;
@@ -14,7 +14,7 @@ impl Trace {
     /// Whether a replay may rely on it.
     ///
     /// # Errors
-    /// What is wrong with it, in a sentence that names the entry or action.
+    /// The problem, in a sentence that names the entry or action.
     pub fn check(&self) -> Result<(), String> {
         let Header { threads, handles, .. } = self.header;
         if threads == 0
@@ -128,7 +128,7 @@ impl Call {
         one.into_iter().chain(other)
     }
 
-    /// The largest number that it asks the kernel for: an offset, a size, a length.
+    /// The largest numbers that it passes to the kernel: an offset or a size, and a length.
     fn reach(&self) -> (u64, u64) {
         match *self {
             Call::Read { length, .. } | Call::Write { length, .. } | Call::List { length, .. } => (0, length),

@@ -6,9 +6,9 @@ use flate2::{Compression, write::DeflateEncoder};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Files that are looked into, evenly spread.
+/// Number of sampled files, evenly spread.
 const FILES: usize = 1000;
-/// Bytes of each that are.
+/// Sampled bytes of each.
 const BYTES: u64 = 64 << 10;
 
 /// The share of a folder's data that the fastest deflate saves, in percent; files count by their size.

@@ -1,15 +1,15 @@
-//! What watching costs. The watcher's own moments are seen in each call and left out; what no moment of its shows is measured beforehand.
-//! In: watched programs that do nothing but calls. Out: what is to be taken off the time of other programs.
+//! Cost of recording. Recorded moments of the watcher are subtracted from each call; the rest is measured beforehand.
+//! In: recorded programs that only make calls. Out: the time to subtract from other programs.
 
 use crate::events::Seen;
 use crate::recorder::{Watched, Watcher, watch};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Calls of the program that does nothing else.
+/// Number of calls in each measurement.
 const MEASURED: u64 = 4000;
 
-/// Nanoseconds that watching adds to a call and that none of its moments shows.
+/// Nanoseconds that recording adds to a call and that no recorded moment shows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PerCall {
     /// After it.
@@ -18,25 +18,25 @@ pub struct PerCall {
     pub within: u64,
 }
 
-/// The same wherever it happens.
+/// The costs on all processors.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
-    /// On the first processor: there bpftrace opens its tracepoints, and the kernel makes a sample of each call that nobody reads.
+    /// On the first processor: there bpftrace opens its tracepoints, and the kernel creates an unused sample for each call.
     pub first: PerCall,
     /// On the others.
     pub others: PerCall,
-    /// More after a call for each text that had to be read from the program's memory.
+    /// Additional time after a call for each text read from the program's memory.
     pub text: u64,
 }
 
 impl Cost {
-    /// Of one call.
+    /// Cost of one call.
     pub fn of(&self, seen: &Seen) -> PerCall {
         let on = if seen.cpu == 0 { self.first } else { self.others };
         PerCall { between: on.between + self.text * seen.texts.len() as u64, ..on }
     }
 
-    /// What watching added to calls in the mean, with what its own moments showed.
+    /// Mean cost per call, including the watcher's recorded moments.
     pub fn mean<'a>(&self, calls: impl Iterator<Item = &'a Seen>) -> PerCall {
         let mut sum = PerCall::default();
         let (mut count, mut released) = (0, 0);
@@ -53,10 +53,10 @@ impl Cost {
     }
 }
 
-/// What a watcher adds to calls. The programs do nothing else worth telling, so that the time between their calls is the watcher's.
+/// What a watcher adds to calls. The test programs do almost nothing else, so the time between their calls is the watcher's.
 ///
 /// # Errors
-/// It cannot watch here; in a sentence.
+/// The watcher does not work here; in a sentence.
 pub fn measure(watcher: Watcher) -> Result<Cost, String> {
     match watcher {
         Watcher::Ebpf => of_ebpf(),
@@ -64,7 +64,7 @@ pub fn measure(watcher: Watcher) -> Result<Cost, String> {
     }
 }
 
-/// Bytes copied one by one, which makes two calls for each.
+/// Copies bytes one by one, with two calls for each.
 fn copies(count: u64) -> String {
     format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}")
 }
@@ -73,7 +73,7 @@ fn is_copy(seen: &Seen) -> bool {
     matches!(seen.call, libc::SYS_read | libc::SYS_write)
 }
 
-/// On the first processor and on others, as far as one may run there.
+/// On the first processor and on others, as far as the process may run there.
 fn of_ebpf() -> Result<Cost, String> {
     let others = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
     let copy = copies(MEASURED);
@@ -85,7 +85,7 @@ fn of_ebpf() -> Result<Cost, String> {
     Ok(Cost { first: on(true).unwrap_or(either), others: on(false).unwrap_or(either), text: 0 })
 }
 
-/// Also of a program that removes files that are not there: texts are read while the program waits.
+/// Also measures a program that removes missing files: texts are read while the program waits.
 fn of_strace() -> Result<Cost, String> {
     let words: Vec<String> = copies(MEASURED).split(' ').map(str::to_owned).collect();
     let plain = Gaps::of(&watch(Watcher::Strace, &words, Path::new("/"), 0)?, is_copy).mean()?;
@@ -96,7 +96,7 @@ fn of_strace() -> Result<Cost, String> {
     Ok(Cost { first: plain, others: plain, text: texts.between.saturating_sub(plain.between) })
 }
 
-/// Calls of one kind that came one after the other, with the time after each and within it.
+/// Consecutive calls of one kind, with the time after each and within it.
 struct Gaps<'a>(Vec<(&'a Seen, u64, u64)>);
 
 impl<'a> Gaps<'a> {
@@ -114,7 +114,7 @@ impl<'a> Gaps<'a> {
         format!("it recorded only {} of a program's {MEASURED} calls", self.0.len())
     }
 
-    /// The medians of those that are meant, where there are enough.
+    /// Medians of the matching calls, if there are enough.
     fn middle(&self, is_meant: impl Fn(&Seen) -> bool) -> Option<PerCall> {
         let (mut between, mut within): (Vec<u64>, Vec<u64>) =
             self.0.iter().filter(|(seen, ..)| is_meant(seen)).map(|(_, between, within)| (between, within)).unzip();
@@ -134,14 +134,14 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// Nanoseconds on a processor between two calls of a thread, but for those in which the watcher is seen at work.
+/// Nanoseconds on a processor between two calls of a thread, without recorded moments of the watcher.
 fn gap(one: &Seen, next: &Seen) -> u64 {
     let off = next.off_at_start.since(one.off_at_end).in_all();
     next.start.saturating_sub(one.end.max(next.released)).saturating_sub(off)
 }
 
-/// strace's cost as it was in the command itself, where caches are colder than in a program that does one thing: a fifth of its gaps are as
-/// short as gaps get. At most twice what was measured, as a program may compute before each of its calls.
+/// strace's cost in the recorded command itself, where caches are colder than in a test program: a fifth of its gaps are as short as gaps
+/// get. At most twice the measured cost, as a program may compute before each of its calls.
 pub fn in_place<'a>(calls: impl Iterator<Item = &'a Seen>, cost: Cost) -> Cost {
     let mut last: HashMap<i32, &Seen> = HashMap::new();
     let mut gaps: [Vec<u64>; 2] = Default::default();

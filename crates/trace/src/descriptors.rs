@@ -1,5 +1,5 @@
-//! What calls about descriptors, processes and waiting mean; no file is touched by them.
-//! In: a call as it was seen. Out: what it means, with tables of descriptors and streams kept up to date.
+//! Calls on descriptors and processes, and waiting; none of them touches a file.
+//! In: a recorded call. Out: its meaning; tables of descriptors and streams are updated.
 
 use crate::actions::{Builder, Meaning, WAIT};
 use crate::events::Seen;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 const CLOSE_ON_EXEC: i64 = c::O_CLOEXEC as i64;
 
 impl Builder {
-    /// What a call means.
+    /// The meaning of a call.
     pub fn meaning(&mut self, seen: &Seen) -> Meaning {
         self.of_descriptors(seen)
             .or_else(|| self.of_streams(seen))
@@ -21,12 +21,12 @@ impl Builder {
             .unwrap_or(Meaning::Own)
     }
 
-    /// What a descriptor of a thread stands for.
+    /// What a thread's descriptor refers to.
     pub fn open(&mut self, thread: i32, descriptor: i64) -> Option<Open> {
         self.of(thread).table.borrow().get(descriptor as i32).cloned()
     }
 
-    /// Gives a descriptor a meaning.
+    /// Sets what a descriptor refers to.
     pub fn set(&mut self, seen: &Seen, descriptor: i64, open: Option<Open>, close_on_exec: bool) {
         let table = self.of(seen.thread).table.clone();
         let closed = match open {
@@ -43,7 +43,7 @@ impl Builder {
                 let inside = matches!(self.open(seen.thread, first), Some(Open::Inside(_)));
                 let before = self.actions.len();
                 self.set(seen, first, None, false);
-                // The last of them to be closed has become an action already, which has the call's time.
+                // Closing the last descriptor has already added an action, with the call's time.
                 if inside && self.actions.len() > before {
                     return Some(Meaning::Told);
                 }
@@ -148,7 +148,7 @@ impl Builder {
         Some(Meaning::Own)
     }
 
-    /// Reading from and writing to pipes and connections.
+    /// Reads and writes of pipes and connections.
     fn of_bytes(&mut self, seen: &Seen, descriptor: i64) -> Option<Meaning> {
         let reads = matches!(seen.call, c::SYS_read | c::SYS_readv | c::SYS_recvfrom | c::SYS_recvmsg);
         let writes = matches!(seen.call, c::SYS_write | c::SYS_writev | c::SYS_sendto | c::SYS_sendmsg);
@@ -164,7 +164,7 @@ impl Builder {
                 Some(Meaning::Waited(by))
             }
             Open::Channel(_, Some(writer)) if writes && seen.result > 0 => {
-                // Who has waited for a descriptor and then writes had waited for room.
+                // A writer that waited for a descriptor waited for space.
                 let &mut Thread { waited, waited_until, .. } = self.of(seen.thread);
                 if waited > WAIT {
                     self.made_room(seen.thread, &writer.0, (seen.start, waited_until));
@@ -181,7 +181,7 @@ impl Builder {
         }
     }
 
-    /// A thread goes on after a reader had made room in a stream, until a moment.
+    /// A thread continues at a moment after a reader made space in a stream.
     pub fn made_room(&mut self, thread: i32, stream: &Channel, (now, until): (u64, u64)) {
         if let Some(by) = stream.borrow().drained(until) {
             self.of(thread).waited = 0;
@@ -252,7 +252,7 @@ impl Builder {
     }
 }
 
-/// Whether a call tells others something, so that its beginning is what counts.
+/// Whether a call signals others, so that its start is what counts.
 pub fn tells(seen: &Seen) -> bool {
     matches!(
         seen.call,
@@ -271,7 +271,7 @@ pub fn tells(seen: &Seen) -> bool {
     )
 }
 
-/// Something that is the same for all who mean the same address.
+/// A number that is equal for all calls with the same address.
 fn address(seen: &Seen) -> i64 {
     const UNIX: i64 = c::AF_UNIX as i64;
     const PORT: i64 = 0xffff_ffff;

@@ -1,14 +1,14 @@
-//! What a watcher saw, before anybody has thought about what it means.
+//! Recorded events, before interpretation.
 //! In: lines of eBPF or strace. Out: calls with numbers and texts, births and ends of threads, in order of time.
 
-/// Nanoseconds, since its birth, in which a thread was on no processor. All 0 where a watcher does not see that.
+/// Nanoseconds that a thread spent off the processor since its birth. All 0 if a watcher does not record that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OffCpu {
-    /// It could have run, and others did.
+    /// Runnable, while others ran.
     pub queued: u64,
-    /// It waited for the kernel: for a device, for memory.
+    /// Blocked in the kernel: for a device or for memory.
     pub blocked: u64,
-    /// It slept.
+    /// Asleep.
     pub asleep: u64,
 }
 
@@ -22,41 +22,41 @@ impl OffCpu {
         }
     }
 
-    /// All of it.
+    /// The sum.
     pub fn in_all(self) -> u64 {
         self.queued + self.blocked + self.asleep
     }
 }
 
-/// A call as it was seen.
+/// A recorded call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Seen {
     /// The kernel's number of the thread.
     pub thread: i32,
-    /// Nanoseconds of the watcher's clock when it began and when it returned.
+    /// Nanoseconds on the watcher's clock when it started and when it returned.
     pub start: u64,
     pub end: u64,
-    /// When the watcher let it go on into the call, and when it had let it go on from the call before; 0 where that is not seen.
+    /// When the watcher let the thread enter the call, and when it had released it from the call before; 0 if not recorded.
     pub entered: u64,
     pub released: u64,
-    /// The processor on which it returned; 0 where that is not seen.
+    /// The processor on which it returned; 0 if not recorded.
     pub cpu: u32,
     /// Number of the call, as in `libc::SYS_*`.
     pub call: i64,
-    /// Arguments, as the kernel got them.
+    /// Arguments as the kernel received them.
     pub arguments: [i64; 6],
     /// Paths and other texts, in the order of the arguments.
     pub texts: Vec<String>,
-    /// Numbers that stood in memory: the two ends of a pipe, a network address.
+    /// Numbers from memory: the two ends of a pipe, a network address.
     pub numbers: Vec<i64>,
-    /// What it returned; an error as its negative number.
+    /// The result; an error as its negative number.
     pub result: i64,
-    /// How long the thread had been on no processor when the call began, and when it returned.
+    /// Off-processor time of the thread when the call started, and when it returned.
     pub off_at_start: OffCpu,
     pub off_at_end: OffCpu,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A call returned.
@@ -68,8 +68,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// The moment that puts events of different threads into order. Who tells others something has told it when it began:
-    /// they may return before it does. Everything else is done when it returns.
+    /// The moment that orders events of different threads. A call that signals others counts from its start, since they may return before
+    /// it does. Everything else counts from its return.
     pub fn moment(&self, tells: impl Fn(&Seen) -> bool) -> u64 {
         match self {
             Event::Call(seen) if tells(seen) => seen.start,

@@ -1,5 +1,5 @@
-//! A trace as a file: lines of JSON, packed with gzip, so that `zcat` shows it.
-//! In: a [`Trace`], or a file that may be anybody's. Out: the other one; what is read has been checked.
+//! The file format of traces: lines of JSON, compressed with gzip, so that `zcat` shows them.
+//! In: a [`Trace`], or an untrusted file. Out: the other one; a trace that was read is checked.
 
 use crate::trace::{ACTIONS_LIMIT, Action, ENTRIES_LIMIT, Entry, FORMAT, Header, Trace};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use system::input::{self, Unreadable};
 
-/// Bytes of one line.
+/// Most bytes of a line.
 const LINE_LIMIT: u64 = 64 << 10;
 
-/// Letters of what is said of a line: it may hold what the line holds.
+/// Most characters of an error about a line: it may quote the line.
 const SAID: usize = 200;
 
 /// Whether a name is that of a trace.
@@ -19,10 +19,10 @@ pub fn is_trace_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "trace")
 }
 
-/// What tells a trace file's contents from others': the checksum and length that gzip uses (RFC 1952), of the file itself.
+/// Identifies a trace file's content: checksum and length, as gzip uses them (RFC 1952), of the file itself.
 ///
 /// # Errors
-/// It is no regular file, or what the system answered.
+/// It is not a regular file, or the system's error.
 pub fn checksum(path: &Path) -> Result<String, Unreadable> {
     let mut from = input::open(path)?;
     let mut sum = flate2::Crc::new();
@@ -54,7 +54,7 @@ pub fn packed(trace: &Trace) -> std::io::Result<Vec<u8>> {
 }
 
 mod erased {
-    /// Something that is one line of the file.
+    /// A value that is one line of the file.
     pub trait Line {
         fn json(&self) -> std::io::Result<Vec<u8>>;
     }
@@ -69,13 +69,13 @@ mod erased {
 /// Reads a trace.
 ///
 /// # Errors
-/// It cannot be read, is none, or asks for what cannot be; in a sentence.
+/// It cannot be read, is not a trace, or is invalid; in a sentence.
 pub fn read(path: &Path) -> Result<Trace, String> {
     let file = input::open(path).map_err(|why| why.to_string())?;
     from_lines(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
 }
 
-/// Reads a trace that is unpacked.
+/// Reads an uncompressed trace.
 ///
 /// # Errors
 /// As [`read`].

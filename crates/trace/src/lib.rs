@@ -1,7 +1,7 @@
-//! Traces: what a program did to the files of a folder, recorded once, to be replayed on every contender.
-//! In: a command that is watched with eBPF or strace ([`record`]), or a trace file. Out: a [`Trace`]: the tree as it was at the start, and each
-//! call with its thread, its arguments, its result, the time of the program's own before it, and the calls of other threads that it must come after.
-//! No contents are kept. Recording, the format and the order live here; the engine replays.
+//! Traces: a program's calls on the files of a folder, recorded once, to be replayed on every contender.
+//! In: a command recorded with eBPF or strace ([`record`]), or a trace file. Out: a [`Trace`]: the initial tree, and each call with its
+//! thread, its arguments, its result, the program's own time before it, and the calls of other threads that must precede it. No contents
+//! are stored. This crate records, and defines the format and the order; the engine replays.
 
 mod actions;
 mod bpf;

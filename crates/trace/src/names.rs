@@ -1,12 +1,12 @@
-//! The names of the folder as calls change them, so that calls on the same file, folder or name are known as such.
-//! In: the tree at the start, and each call that makes, moves or removes a name. Out: what a path stands for now.
+//! The names in the folder, updated by calls, so that calls on the same file, folder or name can be matched.
+//! In: the initial tree, and each call that creates, moves or removes a name. Out: what a path refers to now.
 
 use crate::trace::{Entry, EntryKind};
 use std::collections::HashMap;
 
-/// A file, folder or symbolic link; the folder that was recorded is 0.
+/// A file, folder or symbolic link; the recorded folder is 0.
 pub type Node = usize;
-/// Symbolic links that one path may pass, as in the kernel.
+/// Most symbolic links that one path may pass, as in the kernel.
 const LINKS_LIMIT: usize = 40;
 
 #[derive(Debug)]
@@ -19,14 +19,14 @@ enum Kind {
 #[derive(Debug)]
 struct Known {
     kind: Kind,
-    /// Where it was named last: its folder and its name there.
+    /// Its last name: its folder and its name there.
     at: (Node, String),
 }
 
-/// Where a path leads.
+/// Result of a path lookup.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Found {
-    /// Names that were looked up on the way, each with its folder; the last is the one that the path is about.
+    /// Names looked up on the way, each with its folder; the last is the path's own.
     pub passed: Vec<(Node, String)>,
     /// What is there; None: nothing.
     pub node: Option<Node>,
@@ -39,7 +39,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of a tree.
+    /// The names of a tree.
     pub fn of(tree: &[Entry]) -> Names {
         let root = Known { kind: Kind::Folder(HashMap::new()), at: (0, String::new()) };
         let mut names = Names { nodes: vec![root] };
@@ -59,7 +59,7 @@ impl Names {
         names
     }
 
-    /// Looks up a path from the folder on; `.` is the folder itself.
+    /// Looks up a path relative to the folder; `.` is the folder itself.
     pub fn find(&self, path: &str, follow: bool) -> Found {
         let mut found = Found { passed: Vec::new(), node: Some(0) };
         let mut links = 0;
@@ -83,7 +83,7 @@ impl Names {
             found.node = next;
             let Some(node) = next else {
                 if !rest.is_empty() {
-                    // A name below what is not there.
+                    // A name below a missing one.
                     found.passed.push((folder, String::new()));
                 }
                 return found;
@@ -104,7 +104,7 @@ impl Names {
         found
     }
 
-    /// The path of something, from the folder on.
+    /// The path of a node, relative to the folder.
     pub fn path(&self, node: Node) -> String {
         let mut parts = Vec::new();
         let mut node = node;
@@ -117,12 +117,12 @@ impl Names {
         if parts.is_empty() { ".".into() } else { parts.join("/") }
     }
 
-    /// Whether something is a folder.
+    /// Whether a node is a folder.
     pub fn is_folder(&self, node: Node) -> bool {
         matches!(self.nodes[node].kind, Kind::Folder(_))
     }
 
-    /// What is in a folder; None: it is none.
+    /// The content of a folder; None if it is not one.
     pub fn inside(&self, node: Node) -> Option<&HashMap<String, Node>> {
         match &self.nodes[node].kind {
             Kind::Folder(children) => Some(children),
@@ -137,7 +137,7 @@ impl Names {
         node
     }
 
-    /// Gives something the name that was looked up.
+    /// Gives a node the name that was looked up.
     pub fn name(&mut self, found: &Found, node: Node) {
         let Some((folder, name)) = found.passed.last().cloned() else { return };
         if let Kind::Folder(children) = &mut self.nodes[folder].kind {
@@ -146,22 +146,22 @@ impl Names {
         self.nodes[node].at = (folder, name);
     }
 
-    /// A new folder under the name that was looked up.
+    /// Creates a folder under the name that was looked up.
     pub fn make_folder(&mut self, found: &Found) -> Node {
         self.add(found, Kind::Folder(HashMap::new()))
     }
 
-    /// A new file.
+    /// Creates a file.
     pub fn make_file(&mut self, found: &Found) -> Node {
         self.add(found, Kind::File)
     }
 
-    /// A new symbolic link.
+    /// Creates a symbolic link.
     pub fn make_symlink(&mut self, found: &Found, text: &str) -> Node {
         self.add(found, Kind::Symlink(text.to_owned()))
     }
 
-    /// Takes a name away.
+    /// Removes a name.
     pub fn remove(&mut self, found: &Found) {
         let Some((folder, name)) = found.passed.last() else { return };
         if let Kind::Folder(children) = &mut self.nodes[*folder].kind {

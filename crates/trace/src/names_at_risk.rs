@@ -1,27 +1,27 @@
-//! Names that POSIX lets be gone after a power cut, though the program had synced the file.
-//! In: a trace. Out: each such name, and where its file is then.
+//! Names that may be gone after a power cut according to POSIX, though the program synced the file.
+//! In: a trace. Out: each such name, and the name that its file has then.
 //!
-//! fsync(2) of a file makes its content safe, and its name only once the folder that holds the name is synced too. ext4, XFS and btrfs make
-//! the name of a new file safe with the file, so there a program passes that leaves the fsync of the folder out.
+//! fsync(2) of a file makes its content durable, but its name only once the folder with the name is synced, too. ext4, XFS and btrfs make
+//! the name of a new file durable with the file, so a program that omits the fsync of the folder passes there.
 
 use crate::names::{Found, Names, Node};
 use crate::trace::{Call, Trace};
 use libc as c;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A name that was made after the last fsync of its folder, of a file that the program synced, or of a folder with such a file in it.
+/// A name created after the last fsync of its folder, of a file that the program synced, or of a folder with such a file in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameAtRisk {
-    /// From the recorded folder on.
+    /// Path relative to the recorded folder.
     pub name: String,
-    /// The name that it has then instead, from which it was renamed; None: it has none.
+    /// The name from which it was renamed, which it has then instead; None: it has none.
     pub former: Option<String>,
 }
 
-/// Names at risk when the program ended, in alphabetical order; of a folder at risk it alone, and not what is in it.
+/// Names at risk when the program ended, in alphabetical order; for a folder at risk only the folder, not its content.
 ///
-/// Left out are names of another file when their folder was last synced: after a cut they name that file, whose content no trace holds.
-/// So are O_TMPFILE, msync(2) and what else a trace does not hold.
+/// Names that belonged to another file when their folder was last synced are omitted: after a cut they name that file, whose content no
+/// trace has. So are O_TMPFILE, msync(2) and everything else that a trace does not contain.
 pub fn names_at_risk(trace: &Trace) -> Vec<NameAtRisk> {
     let mut watched = Watched::of(trace);
     for action in trace.actions.iter().filter(|action| action.result >= 0) {
@@ -34,13 +34,13 @@ fn has(flags: u32, flag: i32) -> bool {
     flags & flag as u32 == flag as u32
 }
 
-/// The names as they are, and as they were when their folders were last synced.
+/// The names now, and when their folders were last synced.
 struct Watched {
     names: Names,
     open: HashMap<u32, Node>,
-    /// Files that were synced.
+    /// Synced files.
     synced: HashSet<Node>,
-    /// Names of a folder that were changed since its last fsync, with what they stood for then.
+    /// Names changed since the last fsync of their folder, with the nodes that they had then.
     changed: HashMap<Node, BTreeMap<String, Option<Node>>>,
 }
 
@@ -116,7 +116,7 @@ impl Watched {
         self.names.name(&new, node);
     }
 
-    /// A name that is changed now.
+    /// Records that a name changes now.
     fn changing(&mut self, path: &str) -> Found {
         let found = self.names.find(path, false);
         self.change(&found);
@@ -152,7 +152,7 @@ impl Watched {
         at_risk
     }
 
-    /// Whether it was synced, or is a folder in which a file was.
+    /// Whether it was synced, or is a folder with a synced file in it.
     fn is_cared_for(&self, node: Node) -> bool {
         let (mut left, mut passed) = (vec![node], HashSet::new());
         while let Some(node) = left.pop().filter(|node| passed.insert(*node)) {
@@ -165,7 +165,7 @@ impl Watched {
         false
     }
 
-    /// A name at risk with the former one; None where that cannot be given back, since another file has it now or its folder is gone.
+    /// A name at risk with its former one; None if it cannot be restored, since another file has it now or its folder is gone.
     fn named(&self, name: String, node: Node) -> Option<NameAtRisk> {
         let formerly = |(folder, changed): (&Node, &BTreeMap<String, Option<Node>>)| -> Option<(Node, String)> {
             let (name, _) = changed.iter().find(|(_, was)| **was == Some(node))?;
@@ -206,12 +206,12 @@ mod tests {
         Call::Open { path: path.into(), flags, mode: 0o644, handle }
     }
 
-    /// A new file that is synced.
+    /// A new file, synced.
     fn made(path: &str, handle: u32) -> [Call; 2] {
         [opened(path, CREATE, handle), Call::Fsync { handle }]
     }
 
-    /// A folder that is synced.
+    /// A synced folder.
     fn synced(path: &str, handle: u32) -> [Call; 2] {
         [opened(path, 0, handle), Call::Fsync { handle }]
     }
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(after(&[&made("a", 0)[..], &[renamed("a", "b")]].concat()), ["b"]);
         let moved = [&made("a", 0)[..], &synced(".", 1), &[renamed("a", "b")]].concat();
         assert_eq!(after(&moved), ["b <- a"]);
-        // Another file has its former name, and would need its old content.
+        // Another file has the former name, and would need its old content.
         assert_eq!(after(&[moved, made("a", 2).to_vec()].concat()), NOTHING);
         // Another file had the name, and has it again after a cut.
         assert_eq!(after(&[&made("a", 0)[..], &[renamed("a", "there")]].concat()), NOTHING);

@@ -1,6 +1,6 @@
-//! Numbers of system calls, on every processor.
-//! In: those of the C library. Out: the same, and for calls that this processor does not have, numbers that no call ever has.
-//! So whoever tells calls apart by number names old and new ones side by side; on arm64 the old ones are never seen.
+//! Numbers of system calls on every architecture.
+//! In: those of the C library. Out: the same, and numbers that no call has for calls that this architecture lacks. So a match can name old
+//! and new calls together; on arm64 the old ones never occur.
 
 pub(crate) use libc::*;
 
@@ -11,7 +11,7 @@ macro_rules! absent {
     };
 }
 
-// Negative, since no call has such a number; unequal, so that no arm of a match hides another.
+// Negative, since no call has such a number; distinct, so that no arm of a match hides another.
 #[cfg(not(target_arch = "x86_64"))]
 absent! {
     SYS_open = -1001, SYS_creat = -1002, SYS_stat = -1003, SYS_lstat = -1004, SYS_access = -1005, SYS_readlink = -1006,

@@ -1,31 +1,31 @@
-//! The order that matters, and no other: which calls of other threads a call must come after.
-//! In: each action with what it uses, in the order in which they happened. Out: the actions that must be over before it.
-//! The way is that of "ROOT: replaying multithreaded traces with resource-oriented ordering" (SOSP 2013): what was done to one name, one file,
-//! one open file or one folder's list is done in the same order again, and what has nothing in common is not held back. Uses that do not
-//! disturb each other (readings; new names in one folder) have no order among themselves.
+//! The necessary order, and no more: which calls of other threads must precede a call.
+//! In: each action with the resources it uses, in the recorded order. Out: the actions that must finish before it. The method is that of
+//! "ROOT: replaying multithreaded traces with resource-oriented ordering" (SOSP 2013): actions on one name, one file, one open file or one
+//! folder's list are repeated in the same order; actions without a common resource do not wait for each other. Compatible uses (reads; new
+//! names in one folder) are not ordered among themselves.
 
 use crate::names::Node;
 use std::collections::HashMap;
 
-/// What actions have in common.
+/// A resource that actions share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// A name in a folder.
     Name(Node, String),
-    /// What a folder lists.
+    /// The list of a folder.
     Listing(Node),
-    /// What a file holds.
+    /// The content of a file.
     Data(Node),
     /// An open file description, and its position.
     Handle(u32),
 }
 
-/// How an action uses it.
+/// How an action uses a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// Looks at it.
+    /// Reads it.
     Reads,
-    /// Changes it in a way that goes with other changes of the kind.
+    /// Changes it in a way compatible with other changes of this kind.
     Adds,
     /// Changes it.
     Changes,
@@ -40,22 +40,22 @@ struct Stage {
     before: Vec<u32>,
 }
 
-/// An action as far as its order is concerned.
+/// The properties of an action that matter for its order.
 #[derive(Debug, Clone, Copy)]
 struct Done {
     thread: u32,
     end: u64,
 }
 
-/// Actions of other threads that a thread is known to come after: so many that keeping them pays.
+/// Actions of other threads known to precede a thread: the most that are worth keeping.
 const KNOWN_LIMIT: usize = 4096;
 
-/// The order as it grows.
+/// The order under construction.
 #[derive(Debug, Default)]
 pub struct Order {
     stages: HashMap<Resource, Stage>,
     done: Vec<Done>,
-    /// For each thread, the last action of each other thread that it comes after anyway.
+    /// For each thread, the last action of each other thread that precedes it anyway.
     known: HashMap<u32, HashMap<u32, u32>>,
 }
 
@@ -65,7 +65,7 @@ impl Order {
         self.done.len() as u32
     }
 
-    /// The next action is of this thread, began and ended at these moments, uses these, and follows these actions in any case.
+    /// Adds the next action: its thread, start and end, the resources it uses, and actions that it follows in any case.
     pub fn add(
         &mut self,
         thread: u32,
@@ -86,7 +86,7 @@ impl Order {
                 stage.kind = *kind;
             }
             stage.now.insert(thread, number);
-            // What a file holds was read and written side by side here, and may be again.
+            // Reads and writes of a file's content that overlapped in time may overlap again.
             let side_by_side =
                 |other: &u32| matches!(resource, Resource::Data(_)) && self.done[*other as usize].end > start;
             after.extend(stage.before.iter().filter(|other| **other != number && !side_by_side(other)));
@@ -95,7 +95,7 @@ impl Order {
         self.without_known(thread, after)
     }
 
-    /// A thread begins with this action of another.
+    /// A thread starts with this action of another.
     pub fn begin(&mut self, thread: u32, by: u32) {
         let parent = self.done[by as usize].thread;
         let mut known = self.known.get(&parent).cloned().unwrap_or_default();
@@ -103,7 +103,7 @@ impl Order {
         self.known.insert(thread, known);
     }
 
-    /// A thread has waited for the end of another, and so for all that that one came after.
+    /// A thread has waited for the end of another, and so for everything that preceded that one.
     pub fn joined(&mut self, thread: u32, ended: u32) {
         let theirs = self.known.get(&ended).cloned().unwrap_or_default();
         let known = self.known.entry(thread).or_default();

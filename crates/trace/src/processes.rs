@@ -1,5 +1,5 @@
-//! What descriptors, folders and memory the threads of the recorded processes had.
-//! In: births, ends, and calls that open, duplicate and close. Out: what a descriptor stood for when it was used.
+//! Descriptors, folders and memory of the recorded threads.
+//! In: births, ends, and calls that open, duplicate and close. Out: what a descriptor referred to when it was used.
 
 use crate::events::OffCpu;
 use crate::names::Node;
@@ -8,29 +8,29 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// An open file description: what descriptors of several processes may share.
+/// An open file description, which descriptors of several processes may share.
 #[derive(Debug)]
 pub struct Handle {
     /// Its number in the trace.
     pub number: u32,
-    /// What was opened.
+    /// The opened node.
     pub node: Node,
 }
 
-/// The end of a channel that writes.
+/// The writing end of a channel.
 #[derive(Debug)]
 pub struct Writer(pub Channel);
 
-/// What a descriptor stands for. What lies outside the folder has none.
+/// What a descriptor refers to. Files outside of the folder have none.
 #[derive(Debug, Clone)]
 pub enum Open {
-    /// Something in the folder.
+    /// A node in the folder.
     Inside(Rc<Handle>),
-    /// A folder outside, by which paths may be named.
+    /// A folder outside, relative to which paths may be given.
     Folder(String),
-    /// A pipe or a connection: where it reads from and where it writes to.
+    /// A pipe or a connection: the channel to read from, and the one to write to.
     Channel(Option<Channel>, Option<Rc<Writer>>),
-    /// A socket with this address, on which others connect.
+    /// A socket with this address that accepts connections.
     Listening(i64),
 }
 
@@ -44,39 +44,39 @@ struct Slot {
 #[derive(Debug, Clone, Default)]
 pub struct Table(HashMap<i32, Slot>);
 
-/// What closing a descriptor ended: nobody has it open any more.
+/// The last descriptor of something was closed.
 #[derive(Debug)]
 pub enum Closed {
-    /// The last descriptor of something in the folder.
+    /// The last descriptor of a node in the folder.
     Handle(Rc<Handle>),
-    /// The last end that wrote.
+    /// The last writing end.
     Writer(Channel),
 }
 
 impl Table {
-    /// What a descriptor stands for.
+    /// What a descriptor refers to.
     pub fn get(&self, descriptor: i32) -> Option<&Open> {
         self.0.get(&descriptor).map(|slot| &slot.open)
     }
 
-    /// Gives a descriptor a meaning; what it had before is closed.
+    /// Sets what a descriptor refers to; returns what that closed.
     pub fn set(&mut self, descriptor: i32, open: Open, close_on_exec: bool) -> Option<Closed> {
         self.0.insert(descriptor, Slot { open, close_on_exec }).and_then(closed)
     }
 
-    /// Whether it goes when a program is executed.
+    /// Sets whether exec closes it.
     pub fn close_on_exec(&mut self, descriptor: i32, goes: bool) {
         if let Some(slot) = self.0.get_mut(&descriptor) {
             slot.close_on_exec = goes;
         }
     }
 
-    /// A descriptor is closed.
+    /// Closes a descriptor.
     pub fn close(&mut self, descriptor: i32) -> Option<Closed> {
         self.0.remove(&descriptor).and_then(closed)
     }
 
-    /// A program is executed, or the process ends.
+    /// Closes descriptors at exec, or all of them at the end of the process.
     pub fn close_all(&mut self, at_exec: bool) -> Vec<Closed> {
         let mut going: Vec<i32> =
             self.0.iter().filter(|(_, slot)| !at_exec || slot.close_on_exec).map(|(number, _)| *number).collect();
@@ -93,16 +93,16 @@ fn closed(slot: Slot) -> Option<Closed> {
     }
 }
 
-/// Where relative paths begin.
+/// The base of relative paths.
 #[derive(Debug, Clone)]
 pub enum Place {
     /// In the folder.
     Inside(Node),
-    /// Elsewhere.
+    /// Outside.
     Outside(String),
 }
 
-/// A thread as it runs.
+/// A running thread.
 #[derive(Debug)]
 pub struct Thread {
     /// Its number in the trace.
@@ -113,23 +113,23 @@ pub struct Thread {
     pub table: Rc<RefCell<Table>>,
     /// Its working folder.
     pub place: Rc<RefCell<Place>>,
-    /// Tells memories apart, for futexes.
+    /// Identifies the address space, for futexes.
     pub memory: u32,
-    /// When it was last seen.
+    /// Time of its last event.
     pub seen: u64,
-    /// How long it had been on no processor then.
+    /// Its off-processor time then.
     pub off: OffCpu,
-    /// Nanoseconds of its own since its last action.
+    /// Nanoseconds of own time since its last action.
     pub think: u64,
-    /// Nanoseconds of watching that its time still holds, and that are taken off what comes.
+    /// Nanoseconds of recording still in its time, to be subtracted from what follows.
     pub owed: u64,
-    /// Nanoseconds that its last call slept until a signal cut it short: its own if it goes on after that, and none if it ends.
+    /// Nanoseconds that its last call slept until a signal interrupted it: own time if the thread continues, none if it ends.
     pub cut_short: u64,
-    /// It had to wait until a moment for room in this stream, and has not gone on yet.
+    /// It had to wait for space in this stream until a moment, and has not continued yet.
     pub room: Option<(Channel, u64)>,
-    /// Nanoseconds that it waited for a descriptor without having used it yet.
+    /// Nanoseconds that it waited for a descriptor that it has not used yet.
     pub waited: u64,
-    /// When that began and ended.
+    /// Start and end of that wait.
     pub waited_since: u64,
     pub waited_until: u64,
 }
@@ -164,7 +164,7 @@ impl Thread {
         Thread::new(0, process, Rc::default(), Rc::new(RefCell::new(place)), seen)
     }
 
-    /// One that this one makes.
+    /// A thread created by this one.
     pub fn child(&self, number: u32, child: i32, flags: u64, at: u64) -> Thread {
         let table = if flags & CLONE_FILES != 0 {
             self.table.clone()
@@ -178,7 +178,7 @@ impl Thread {
         if flags & CLONE_VM != 0 { Thread { memory: self.memory, ..made } } else { made }
     }
 
-    /// A program is executed: nothing is shared any more. What was closed by it.
+    /// exec: nothing is shared any more. Returns what it closed.
     pub fn execute(&mut self) -> Vec<Closed> {
         let (table, place) = (self.table.borrow().clone(), self.place.borrow().clone());
         (self.table, self.place) = (Rc::new(RefCell::new(table)), Rc::new(RefCell::new(place)));
@@ -186,7 +186,7 @@ impl Thread {
         self.table.borrow_mut().close_all(true)
     }
 
-    /// It ends. What nobody has open any more.
+    /// The thread ends. Returns what no process has open any more.
     pub fn end(&mut self) -> Vec<Closed> {
         if Rc::strong_count(&self.table) > 1 { Vec::new() } else { self.table.borrow_mut().close_all(false) }
     }

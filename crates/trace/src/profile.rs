@@ -1,53 +1,53 @@
-//! What kind of work a trace is: how many files of which sizes are made, read, looked at and removed, and what is done to blocks of large ones.
-//! In: a [`Trace`]. Out: a [`Profile`], numbers that a workload can be written from. Which file comes after which is not kept.
+//! The kind of work in a trace: how many files of which sizes are created, read, inspected and removed, and the work on blocks of large files.
+//! In: a [`Trace`]. Out: a [`Profile`], numbers for writing a workload. The order of files is not kept.
 
 use crate::trace::{Action, Call, Trace, files};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Calls on one open file from which on it counts as a large one whose blocks are worked on.
+/// Calls on one open file from which on it may count as a large one with work on blocks.
 const MANY: u64 = 32;
 
-/// What kind of work a trace is.
+/// The kind of work in a trace.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
-    /// Calls and bytes of each kind, those of waiting left out.
+    /// Calls and bytes of each kind, without waiting.
     pub calls: BTreeMap<&'static str, (u64, u64)>,
-    /// Files of the tree at the start, their bytes, and the folders that hold them.
+    /// Files of the initial tree, their bytes, and the folders that contain them.
     pub found: (u64, u64, u64),
-    /// Depth of the deepest folder of the tree at the start, or of those that are made.
+    /// Depth of the deepest folder, initial or created.
     pub depth: u64,
-    /// Files that are made or written anew.
+    /// Files created or rewritten.
     pub made: Made,
-    /// Files that are read from one end to the other, and their bytes.
+    /// Files read from start to end, and their bytes.
     pub read: (u64, u64),
-    /// Different files among them.
+    /// Distinct files among them.
     pub read_different: u64,
     /// Work on blocks of large files.
     pub blocks: Blocks,
-    /// Looks at names: stat, access, readlink.
+    /// Inspected names: stat, access, readlink.
     pub looks: u64,
-    /// Listings of folders that came to their end.
+    /// Complete listings of folders.
     pub lists: u64,
-    /// Names removed, and names moved.
+    /// Removed names.
     pub removed: u64,
-    /// Names that were moved.
+    /// Renamed names.
     pub renamed: u64,
     /// Share of the time that was the program's own, in percent.
     pub think_percent: u64,
-    /// Threads that worked at once, on average; at least 1.
+    /// Average number of threads that work at once; at least 1.
     pub at_once: u64,
 }
 
-/// Files that are made.
+/// Created files.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Made {
-    /// How many.
+    /// Their number.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many were synced before they were closed.
+    /// Those synced before they were closed.
     pub synced: u64,
-    /// Folders that were made.
+    /// Created folders.
     pub folders: u64,
 }
 
@@ -60,15 +60,15 @@ pub struct Blocks {
     pub writes: u64,
     /// Bytes of all of them.
     pub bytes: u64,
-    /// Those that began where the one before on the same file had ended.
+    /// Those that started where the previous one on the same file had ended.
     pub in_order: u64,
     /// Syncs between them.
     pub syncs: u64,
-    /// The furthest byte of all files together.
+    /// The end of the furthest access, summed over all files.
     pub reach: u64,
 }
 
-/// One open file from its opening to its end.
+/// One open file from its opening to its close.
 #[derive(Debug, Default)]
 struct Session {
     path: String,
@@ -100,7 +100,7 @@ impl Session {
         }
     }
 
-    /// Blocks are worked on where many calls jump about, or change what was there.
+    /// Work on blocks: many calls that jump, or change existing data.
     fn is_of_blocks(&self) -> bool {
         let calls = self.reads + self.writes;
         let jumps = calls - self.in_order.min(calls);
@@ -109,7 +109,7 @@ impl Session {
 }
 
 impl Profile {
-    /// That of a trace.
+    /// The profile of a trace.
     pub fn of(trace: &Trace) -> Profile {
         let mut profile = Profile::default();
         profile.found(trace);
@@ -191,7 +191,7 @@ impl Profile {
     }
 }
 
-/// Follows an open file; the session that this action ends.
+/// Follows an open file; returns the session that this action ends.
 fn step(open: &mut HashMap<u32, Session>, action: &Action) -> Option<Session> {
     let bytes = action.result.max(0) as u64;
     match &action.call {

@@ -1,5 +1,5 @@
-//! Recording a command: the tree before it, a watcher beside it, and the trace that comes of what was seen.
-//! In: a command and the folder in which it runs. Out: a [`Trace`]. The command runs as it would anyway: with the caller's terminal, environment and rights.
+//! Records a command: the initial tree, a watcher of the command, and the trace made from its events.
+//! In: a command and its folder. Out: a [`Trace`]. The command runs as usual, with the caller's terminal, environment and permissions.
 
 use crate::actions::Builder;
 use crate::cost::{self, Cost};
@@ -15,7 +15,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use system::scratch_folders;
 
-/// What watches the command.
+/// The tool that records the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watcher {
     /// eBPF at the kernel's tracepoints, by bpftrace.
@@ -34,57 +34,57 @@ impl Watcher {
     }
 }
 
-/// What is to be recorded.
+/// What to record.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Where it runs; what it does to what lies here is recorded.
+    /// The working folder; calls on files in it are recorded.
     pub folder: PathBuf,
-    /// Who watches; None: eBPF where that works, else strace.
+    /// The watcher; None: eBPF if it works, else strace.
     pub watcher: Option<Watcher>,
     /// Bakeoff and its version.
     pub made_by: String,
-    /// Now, as RFC 3339 writes times.
+    /// The present time, in RFC 3339.
     pub now: String,
     /// Type of the folder's filesystem.
     pub filesystem: String,
     /// Release of the kernel.
     pub kernel: String,
-    /// Bytes of memory that programs can take.
+    /// Bytes of memory available to programs.
     pub free_memory: u64,
 }
 
-/// What came of it.
+/// Result of a recording.
 #[derive(Debug)]
 pub struct Recorded {
     /// The trace.
     pub trace: Trace,
-    /// How the command ended.
+    /// Exit status of the command.
     pub status: ExitStatus,
-    /// Why eBPF was not used, where it was not.
+    /// Why eBPF was not used, if so.
     pub without_ebpf: Option<String>,
 }
 
-/// Asked many times a second; an error is the reason why the command must end now.
+/// Called many times a second; an error is the reason to end the command now.
 type GoOn<'g> = &'g dyn Fn() -> Result<(), String>;
 
-/// Longest time for a watcher to be ready, and to be done.
+/// Time limit for a watcher to get ready, and to finish.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Beginning of the names of folders for what is seen; the recorder's process follows.
+/// Prefix of the folders for a watcher's output; the recorder's process id follows.
 const SEEN: &str = "bakeoff-record-";
-/// Bytes that a watcher may write.
+/// Most bytes that a watcher may write.
 const OUTPUT_LIMIT: u64 = 8 << 30;
 
 /// Records a command.
 ///
 /// # Errors
-/// Nobody can watch it here, it cannot be started, it did more than a trace may hold, or something of it could not be seen; in a sentence.
+/// No watcher works here, the command cannot be started, it exceeds the limits of a trace, or some of it was not seen; in a sentence.
 pub fn record(asked: &Recording) -> Result<Recorded, String> {
     record_while(asked, &|| Ok(()))
 }
 
-/// Records a command until it ends, or `go_on` gives a reason to end it. Its process is killed then; what it started may go on.
+/// Records a command until it ends, or `go_on` returns a reason to end it. Then its process is killed; its children may continue.
 ///
 /// # Errors
 /// As for [`record`], and that reason.
@@ -139,7 +139,7 @@ fn roots(canonical: &Path, given: &Path) -> Vec<String> {
     roots
 }
 
-/// Who watches, what that costs, and why it is not eBPF.
+/// The watcher, its cost, and why it is not eBPF.
 fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), String> {
     let ebpf = || cost::measure(Watcher::Ebpf).map(|cost| (Watcher::Ebpf, cost, None));
     let strace = |why| cost::measure(Watcher::Strace).map(|cost| (Watcher::Strace, cost, why));
@@ -155,7 +155,7 @@ fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), St
     }
 }
 
-/// A command that has run, and what was seen.
+/// A command that has run, and its events.
 pub struct Watched {
     process: i32,
     status: ExitStatus,
@@ -186,14 +186,14 @@ impl Watched {
         ends.or(self.calls().map(|seen| seen.end).max()).unwrap_or(0)
     }
 
-    /// When the command itself began: its program was executed.
+    /// When the command itself began, with the exec of its program.
     fn begin(&self) -> u64 {
         let executed = |seen: &&Seen| seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process;
         self.calls().find(executed).map_or(0, |seen| seen.end)
     }
 }
 
-/// Runs a command under a watcher; `room` is how many calls eBPF keeps memory for.
+/// Runs a command under a watcher; `room` is the number of calls for which eBPF reserves memory.
 pub fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
     watch_while(watcher, command, folder, room, &|| Ok(()))
 }
@@ -242,7 +242,7 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
     let gate = place.join("gate");
     rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
         .map_err(|error| failed("creating a pipe", &error))?;
-    // It waits at the gate, so that nothing of it is missed.
+    // It waits at the gate, so that none of its calls is missed.
     let mut started = Command::new("setpriv");
     started
         .args(["--pdeathsig", "KILL", "sh", "-c", "read go < \"$0\"; exec \"$@\""])
@@ -289,7 +289,7 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
     Ok(Watched::new(process as i32, status?, bpf::events(&String::from_utf8_lossy(&text))?))
 }
 
-/// Starts bpftrace; in a mount namespace of its own where the tracepoints' folder is not mounted.
+/// Starts bpftrace; in its own mount namespace if tracefs is not mounted.
 fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String> {
     let script = place.join("script.bt");
     fs::write(&script, bpf::script(process)).map_err(|error| error.to_string())?;
@@ -306,7 +306,7 @@ fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String
         alone.arg("setpriv");
         alone
     };
-    // It ends with whoever records, whatever ends that.
+    // It ends with the recording process, whatever ends that.
     started
         .args(["--pdeathsig", "INT"])
         .args(words)
@@ -316,9 +316,9 @@ fn start_bpftrace(process: u32, place: &Path, room: u64) -> Result<Child, String
     started.spawn().map_err(|error| format!("starting bpftrace: {error}"))
 }
 
-/// Calls that there is memory for: a quarter of what is free may be taken.
+/// Number of calls for which there is memory: a quarter of free memory may be used.
 fn room(free_memory: u64) -> u64 {
-    // Fourteen maps of 8 to 270 bytes an entry, and what the kernel keeps with each.
+    // Fourteen maps with 8 to 270 bytes per entry, and the kernel's overhead for each.
     const BYTES: u64 = 2048;
     (free_memory / 4 / BYTES).clamp(100_000, 1_500_000)
 }
@@ -346,7 +346,7 @@ fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {
     }
 }
 
-/// Waits for the command, and ends it where what is seen grows beyond its limit, or it must not go on.
+/// Waits for the command, and ends it if the watcher's output exceeds its limit, or `go_on` requests it.
 fn wait(child: &mut Child, place: &Path, go_on: GoOn<'_>) -> Result<ExitStatus, String> {
     let mut looked = Instant::now();
     let mut pause = Duration::from_millis(1);

@@ -1,10 +1,10 @@
-//! The watcher where eBPF is not to be had: strace, which stops a thread at each call that is watched (`--seccomp-bpf`), and at no other.
-//! In: the lines that it wrote for one thread. Out: the same events that eBPF gives.
+//! The watcher if eBPF is not available: strace, which stops a thread at each watched call (`--seccomp-bpf`), and at no other.
+//! In: the lines that it wrote for one thread. Out: the same events as from eBPF.
 
 use crate::events::{Event, OffCpu, Seen};
 use crate::syscalls::{self, Points};
 
-/// What strace is asked, before the command.
+/// strace's arguments before the command.
 pub fn arguments(output: &str) -> Vec<String> {
     let names: Vec<&str> = syscalls::all().map(|call| call.name).collect();
     let verbose = ["pipe", "pipe2", "socketpair", "bind", "connect", "clone", "clone3", "readv", "writev"];
@@ -12,7 +12,7 @@ pub fn arguments(output: &str) -> Vec<String> {
         "--follow-forks",
         "--output-separately",
         "--seccomp-bpf",
-        // Arrays are cut as texts are, and a pipe has two ends.
+        // Arrays are shortened like strings, and a pipe has two ends.
         "--string-limit=2",
         "-X",
         "raw",
@@ -24,7 +24,7 @@ pub fn arguments(output: &str) -> Vec<String> {
     ];
     let mut all: Vec<String> = words.map(str::to_owned).into();
     all.push(format!("--verbose={}", verbose.join(",")));
-    // A question mark: older stracees and other architectures do not know all of them.
+    // With a question mark, since older versions and other architectures do not know all of them.
     all.push(format!("--trace=?{}", names.join(",?")));
     all.extend(["--output".to_owned(), output.to_owned(), "--".to_owned()]);
     all
@@ -33,14 +33,14 @@ pub fn arguments(output: &str) -> Vec<String> {
 /// The events of one thread.
 pub fn events(thread: i32, text: &str) -> Vec<Event> {
     let mut events = Vec::new();
-    // When the call began that has not returned, if there is one.
+    // The start of the call that has not returned, if there is one.
     let mut within = None;
     for line in text.lines() {
         let Some((at, rest)) = line.split_once(' ').and_then(|(at, rest)| Some((nanoseconds(at)?, rest))) else {
             continue;
         };
         if rest.starts_with("+++") {
-            // A call that an end cuts short was a wait, for as long as it was under way.
+            // A call interrupted by the thread's end was a wait, as long as it lasted.
             let asleep = within.map_or(0, |since| at.saturating_sub(since));
             events.push(Event::End { at, thread, off: OffCpu { asleep, ..OffCpu::default() } });
         } else if never_returned(rest) {
@@ -57,7 +57,7 @@ pub fn events(thread: i32, text: &str) -> Vec<Event> {
     events
 }
 
-/// Whether an end of the thread cut this call short.
+/// Whether the thread's end interrupted this call.
 fn never_returned(line: &str) -> bool {
     line.trim_end().ends_with("= ?")
 }
@@ -104,7 +104,7 @@ fn call(thread: i32, start: u64, text: &str) -> Option<Seen> {
     Some(seen)
 }
 
-/// The arguments, split at the commas between them, and what follows.
+/// Splits the arguments at the commas between them; also returns what follows.
 fn split(text: &str) -> Option<(Vec<String>, &str)> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut depth, mut quoted, mut escaped) = (0, false, false);
@@ -133,7 +133,7 @@ fn split(text: &str) -> Option<(Vec<String>, &str)> {
     None
 }
 
-/// What a call returned, and how long it took; None where it never returned.
+/// Result and duration of a call; None if it did not return.
 fn answer(text: &str) -> Option<(i64, u64)> {
     let (_, rest) = text.split_once("= ")?;
     let took = rest.rsplit_once('<').and_then(|(_, time)| nanoseconds(time.strip_suffix('>')?)).unwrap_or(0);
@@ -171,7 +171,7 @@ fn address(word: &str) -> (Vec<i64>, Vec<String>) {
     (vec![family | port << 16], path.into_iter().collect())
 }
 
-/// The text between quotes, its escapes resolved.
+/// The text between quotes, with escapes resolved.
 fn unquoted(word: &str) -> Option<String> {
     let inner = word.strip_prefix('"')?;
     let mut bytes = Vec::new();
@@ -201,13 +201,13 @@ fn unquoted(word: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The number of an error, by the name that strace gives it.
+/// The number of an error by its name.
 fn errno(name: &str) -> Option<i32> {
     macro_rules! number {
         ($($known:ident)*) => {
             match name {
                 $(stringify!($known) => Some(libc::$known),)*
-                // One that no file call answers with; what matters is that it failed.
+                // An error that no file call returns; it matters only that the call failed.
                 _ => name.starts_with('E').then_some(libc::EIO),
             }
         };

@@ -1,33 +1,33 @@
-//! The calls that are watched: those about files, and those by which threads wait for each other.
-//! In: a name or number. Out: where its texts are. Both watchers read this one table.
+//! The watched calls: those on files, and those by which threads wait for each other.
+//! In: a name or number. Out: where its texts are. Both watchers use this table.
 
 use libc::*;
 
-/// Where the memory lies that a call's arguments point to, as far as it is of interest.
+/// Memory to which a call's arguments point, as far as it is of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Points {
     /// Nowhere.
     No,
-    /// To a text each, from these arguments.
+    /// A text at each of these arguments.
     Text(usize),
     Texts(usize, usize),
-    /// To two numbers of 32 bits, from this argument.
+    /// Two numbers of 32 bits at this argument.
     Pair(usize),
-    /// To a socket's address, from the second argument.
+    /// A socket's address at the second argument.
     Address,
 }
 
-/// A call that is watched.
+/// A watched call.
 pub(crate) struct Watched {
-    /// As strace calls it.
+    /// Its name in strace.
     pub name: &'static str,
-    /// As the kernel numbers it.
+    /// Its number in the kernel.
     pub number: i64,
     /// Its texts.
     pub points: Points,
 }
 
-/// Calls by where their texts are, each by its name in the C library, which is that of strace behind `SYS_`.
+/// Calls by where their texts are, each by its name in the C library: strace's name with the prefix `SYS_`.
 macro_rules! watched {
     ($($points:expr => $($call:ident)*;)*) => {
         &[$($(Watched { name: stringify!($call).split_at(4).1, number: $call, points: $points },)*)*]
@@ -36,7 +36,7 @@ macro_rules! watched {
 
 use Points::{Address, No, Pair, Text, Texts};
 
-/// Those of every architecture.
+/// The calls of every architecture.
 const WATCHED: &[Watched] = watched! {
     Text(1) => SYS_openat SYS_newfstatat SYS_statx SYS_faccessat SYS_faccessat2 SYS_readlinkat SYS_unlinkat SYS_mkdirat
         SYS_fchmodat SYS_fchownat SYS_utimensat;
@@ -57,7 +57,7 @@ const WATCHED: &[Watched] = watched! {
     Address => SYS_bind SYS_connect;
 };
 
-/// Calls that only older architectures have beside their heirs.
+/// Calls that only older architectures have beside their successors.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[Watched] = watched! {
     Text(0) => SYS_open SYS_creat SYS_stat SYS_lstat SYS_access SYS_readlink SYS_unlink SYS_rmdir SYS_mkdir SYS_chmod
@@ -71,7 +71,7 @@ const OLD: &[Watched] = watched! {
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[Watched] = &[];
 
-/// All calls that are watched on this architecture.
+/// All watched calls on this architecture.
 pub fn all() -> impl Iterator<Item = &'static Watched> {
     WATCHED.iter().chain(OLD)
 }

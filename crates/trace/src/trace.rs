@@ -1,43 +1,43 @@
-//! What a trace holds.
-//! In: made by the recorder, or read from a file, which may be anybody's. Out: values that a replay may rely on once [`Trace::check`] has passed.
+//! The content of a trace.
+//! In: the recorder's output, or an untrusted file. Out: values that a replay may rely on once [`Trace::check`] has passed.
 
 use serde::{Deserialize, Serialize};
 
 /// The format that this version writes and reads.
 pub const FORMAT: u32 = 1;
-/// Calls of one trace.
+/// Most calls of one trace.
 pub const ACTIONS_LIMIT: usize = 20_000_000;
-/// Files, folders and links of the tree at the start.
+/// Most files, folders and links of the initial tree.
 pub const ENTRIES_LIMIT: usize = 5_000_000;
-/// Threads of one trace, all processes together.
+/// Most threads of one trace, all processes together.
 pub const THREADS_LIMIT: u32 = 200_000;
-/// Calls that a trace does not hold, as [`Header::unseen`] has them: with reads and writes, fsync(2) and others may be made so.
+/// Calls that a trace does not contain, as in [`Header::unseen`]: besides reads and writes, fsync(2) and others may be submitted in this way.
 pub const UNSEEN_RINGS: &str = "reads and writes through io_uring or io_submit";
 
 /// One recorded run of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Where it comes from, and how much it is.
+    /// Its origin and size.
     pub header: Header,
-    /// The folder as it was at the start, parents before what is in them.
+    /// The initial folder, parents before their content.
     pub tree: Vec<Entry>,
-    /// What was done, in an order that [`Action::after`] refers to; the actions of each thread stand in their order.
+    /// The actions, in an order to which [`Action::after`] refers; the actions of each thread are in their order.
     pub actions: Vec<Action>,
 }
 
-/// Where a trace comes from, and how much it is.
+/// Origin and size of a trace.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The format: one that this version reads.
+    /// The format; must be supported by this version.
     pub format: u32,
     /// Bakeoff and its version.
     pub made_by: String,
-    /// When it was recorded, as RFC 3339 writes times.
+    /// Time of the recording, in RFC 3339.
     pub recorded: String,
     /// The words of the command.
     pub command: Vec<String>,
-    /// Exit status of the command; None where a signal ended it.
+    /// Exit status of the command; None if a signal ended it.
     pub status: Option<i32>,
     /// Type of the filesystem on which it was recorded.
     pub filesystem: String,
@@ -51,63 +51,63 @@ pub struct Header {
     pub threads: u32,
     /// Open file descriptions, numbered from 0.
     pub handles: u32,
-    /// Nanoseconds that the command took while it was recorded.
+    /// Duration of the command during the recording, in nanoseconds.
     pub elapsed_ns: u64,
-    /// Whether the time between calls is time on a processor; else it is the clock's, with whatever others did meanwhile.
+    /// Whether the time between calls is CPU time; otherwise it is elapsed time, including that of others.
     #[serde(default)]
     pub think_on_processor: bool,
-    /// What recording cost.
+    /// Cost of recording.
     pub overhead: Overhead,
     /// Share of the tree's data that a compressor saves, in percent, sampled.
     pub compressible_before: u8,
-    /// The same of the files that lay there at the end.
+    /// The same for the files at the end.
     pub compressible_after: u8,
-    /// What was done and cannot be seen or replayed, in sentences.
+    /// Operations that could not be recorded or cannot be replayed, in sentences.
     pub unseen: Vec<String>,
 }
 
 impl Header {
-    /// Whether calls of any kind were made that the trace does not hold.
+    /// Whether calls of any kind were made that the trace does not contain.
     pub fn hides_calls(&self) -> bool {
         self.unseen.iter().any(|calls| calls.starts_with(UNSEEN_RINGS))
     }
 }
 
-/// What recording cost.
+/// Cost of recording.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overhead {
-    /// What watched the command: `eBPF` or `strace`.
+    /// The watcher: `eBPF` or `strace`.
     pub watcher: String,
-    /// Calls that were watched, those outside the folder too.
+    /// Recorded calls, including those outside of the folder.
     pub calls: u64,
-    /// Nanoseconds between two calls that recording added in the mean: seen call by call, or measured with a program that does nothing else. They
-    /// are taken off the time of the program's own.
+    /// Mean nanoseconds that recording added between two calls: recorded call by call, or measured with a test program. They are subtracted
+    /// from the program's own time.
     pub between_ns: u64,
     /// Nanoseconds that it added within a call.
     pub within_ns: u64,
 }
 
 impl Overhead {
-    /// Nanoseconds in all, where everything was done one after the other.
+    /// Total nanoseconds, if nothing ran in parallel.
     pub fn in_all_ns(&self) -> u64 {
         self.calls.saturating_mul(self.between_ns + self.within_ns)
     }
 }
 
-/// One entry of the tree at the start.
+/// One entry of the initial tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// From the folder on, without a slash at either end.
+    /// Path relative to the folder, without a slash at either end.
     pub path: String,
     /// Permission bits.
     pub mode: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
 }
 
-/// The files among the entries of a tree, with their bytes.
+/// The files in a tree, with their sizes in bytes.
 pub fn files(tree: &[Entry]) -> impl Iterator<Item = (&str, u64)> {
     tree.iter().filter_map(|entry| match entry.kind {
         EntryKind::File(size) => Some((entry.path.as_str(), size)),
@@ -115,15 +115,15 @@ pub fn files(tree: &[Entry]) -> impl Iterator<Item = (&str, u64)> {
     })
 }
 
-/// What an entry of the tree is.
+/// Kind of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum EntryKind {
     /// A folder.
     Folder,
-    /// A file of so many bytes.
+    /// A file of this size in bytes.
     File(u64),
-    /// A hard link to an entry before it.
+    /// A hard link to an earlier entry.
     Link(String),
     /// A symbolic link with this text.
     Symlink(String),
@@ -135,18 +135,18 @@ pub enum EntryKind {
 pub struct Action {
     /// The thread.
     pub thread: u32,
-    /// Nanoseconds of the program's own since the thread's last action: computing, and calls that have nothing to do with the folder.
+    /// Nanoseconds of own time since the thread's last action: computation, and calls unrelated to the folder.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub think_ns: u64,
-    /// Nanoseconds that the call took.
+    /// Duration of the call in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub took_ns: u64,
-    /// What it returned; an error as its negative number.
+    /// The result; an error as its negative number.
     #[serde(default, skip_serializing_if = "is_none")]
     pub result: i64,
-    /// What was done.
+    /// The call.
     pub call: Call,
-    /// Earlier actions of other threads that must be over, by their place in [`Trace::actions`].
+    /// Earlier actions of other threads that must have finished, by their index in [`Trace::actions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<u32>,
 }
@@ -159,19 +159,19 @@ fn is_none(number: &i64) -> bool {
     *number == 0
 }
 
-/// What was done, by the call of the kernel that each names, with the arguments of its manual page. Paths lead from the folder on; the folder itself
-/// is `.`. Handles are open file descriptions.
+/// Calls, named after the kernel's, with the arguments of the manual page. Paths are relative to the folder; the folder itself is `.`.
+/// Handles are open file descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "arguments are those of the manual page")]
 pub enum Call {
-    /// The first action of this thread may come now.
+    /// The first action of this thread may follow.
     Start { thread: u32 },
-    /// Something on which other threads wait: a byte in a pipe, an end.
+    /// An event for which other threads wait: a byte in a pipe, an end.
     Tell,
-    /// Waits for what [`Action::after`] says, and does nothing.
+    /// Waits for the actions in [`Action::after`], and does nothing.
     Wait,
-    /// Waits for so long, whatever others do.
+    /// Waits for this time, independent of other threads.
     Sleep(Sleep),
     /// openat(2).
     Open { path: String, flags: u32, mode: u32, handle: u32 },
@@ -239,32 +239,32 @@ pub enum Call {
     Mode { path: String, mode: u32 },
     /// fchmod(2).
     ModeHandle { handle: u32, mode: u32 },
-    /// chown(2); a replay gives the file to its own user.
+    /// chown(2); a replay changes the owner to its own user.
     Owner { path: String, follow: bool },
     /// fchown(2), as [`Call::Owner`].
     OwnerHandle { handle: u32 },
-    /// utimensat(2); a replay sets the time of now.
+    /// utimensat(2); a replay sets the present time.
     Times { path: String, follow: bool },
     /// futimens(2), as [`Call::Times`].
     TimesHandle { handle: u32 },
-    /// listxattr(2), or getxattr(2) of a name that is not there, as copying programs ask for.
+    /// listxattr(2), or getxattr(2) of a missing name, as copying programs make it.
     Attributes { path: String, follow: bool, list: bool },
     /// flistxattr(2) or fgetxattr(2), as [`Call::Attributes`].
     AttributesHandle { handle: u32, list: bool },
 }
 
-/// A wait for nothing that the trace holds.
+/// A wait for something outside of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sleep {
     /// Nanoseconds.
     pub ns: u64,
-    /// It waited in vain for what would have ended it sooner: a replay ends it when what the thread waits for next has happened.
+    /// It timed out without the event that would have ended it: a replay ends it when the event that the thread waits for next has happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wakes: bool,
 }
 
-/// Names of calls in tables and histograms, with the list of them.
+/// Names of calls in tables and histograms, and the list of them.
 macro_rules! names {
     ($($kind:pat => $name:literal,)*) => {
         /// Name in tables and histograms.
@@ -277,7 +277,7 @@ macro_rules! names {
             }
         }
 
-        /// Names of all calls that are timed, each once.
+        /// Names of all timed calls, each once.
         pub const NAMES: &[&str] = &["open", "create", $($name),*];
     };
 }

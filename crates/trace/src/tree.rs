@@ -1,5 +1,5 @@
-//! The folder as it is before a recording: names, kinds, sizes, modes; no contents.
-//! In: a folder. Out: its entries, parents first, links told as such.
+//! The folder before a recording: names, kinds, sizes, modes; no contents.
+//! In: a folder. Out: its entries, parents first, hard links marked as such.
 
 use crate::trace::{ENTRIES_LIMIT, Entry, EntryKind};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub fn entries(folder: &Path) -> io::Result<Vec<Entry>> {
                     (metadata.nlink() > 1).then(|| linked.insert((metadata.dev(), metadata.ino()), path.clone()));
                 earlier.flatten().map_or(EntryKind::File(metadata.len()), EntryKind::Link)
             } else {
-                // Sockets, pipes and devices are not files of a filesystem that is measured.
+                // Sockets, pipes and devices are not part of the measured work.
                 continue;
             };
             entries.push(Entry { path, mode: metadata.mode() & 0o7777, kind });

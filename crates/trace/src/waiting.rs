@@ -1,37 +1,37 @@
 //! How threads wait for each other: pipes, connections, futexes, ends of processes.
-//! In: who told something, by the number of that action. Out: which action ended a wait.
+//! In: the actions that signal others. Out: the action that ended a wait.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Nanoseconds between the end of a process and who is interrupted by it.
+/// Most nanoseconds between the end of a process and the wait that it interrupts.
 const JUST_BEFORE: u64 = 50_000_000;
 
-/// A stream of bytes from some threads to others.
+/// A stream of bytes between threads.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// Bytes that were written when each action that wrote was over.
+    /// Total bytes written after each writing action.
     told: Vec<(u64, u32)>,
     written: u64,
     read: u64,
     /// The first of `told` that may still matter.
     from: usize,
-    /// When readers made room, and with which action.
+    /// When readers made space, and by which action.
     drained: Vec<(u64, u32)>,
 }
 
-/// A stream that descriptors share.
+/// A stream shared by descriptors.
 pub type Channel = Rc<RefCell<Stream>>;
 
 impl Stream {
-    /// This action wrote so many bytes; 0: it was the end.
+    /// This action wrote this many bytes; 0: end of the stream.
     pub fn tell(&mut self, action: u32, bytes: u64) {
         self.written += bytes;
         self.told.push((self.written, action));
     }
 
-    /// So many bytes were read; 0: its end was seen. The action that made that possible.
+    /// This many bytes were read; 0: end of the stream. Returns the action that made them available.
     pub fn heard(&mut self, bytes: u64) -> Option<u32> {
         self.read += bytes;
         if bytes == 0 {
@@ -43,19 +43,19 @@ impl Stream {
         self.told.get(self.from).or(self.told.last()).map(|(_, action)| *action)
     }
 
-    /// Room is made at a moment, with this action.
+    /// An action made space at a moment.
     pub fn drain(&mut self, at: u64, action: u32) {
         self.drained.push((at, action));
     }
 
-    /// The last that made room until a moment.
+    /// The last action that made space up to a moment.
     pub fn drained(&self, until: u64) -> Option<u32> {
         let later = self.drained.partition_point(|(at, _)| *at <= until);
         self.drained[..later].last().map(|(_, action)| *action)
     }
 }
 
-/// A connection that was asked for: the streams to there and from there, and the action that asked.
+/// A requested connection: the streams in both directions, and the requesting action.
 #[derive(Debug, Clone)]
 pub struct Connection {
     pub there: Channel,
@@ -63,18 +63,18 @@ pub struct Connection {
     pub by: u32,
 }
 
-/// Everything by which threads wait for each other, but for streams.
+/// All other ways to wait for each other.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// The last waking of each futex, and of each memory.
+    /// The last wake-up of each futex, and of each address space.
     futexes: HashMap<(u32, i64), u32>,
     wakes: HashMap<u32, u32>,
     /// Ends of the threads of each process: action, and number of the thread.
     ends: HashMap<i32, Vec<(u32, u32)>>,
     last_end: Option<(u64, u32)>,
-    /// The last signal to each process: when, and the action.
+    /// The last signal to each process: time and action.
     signals: HashMap<i32, (u64, u32)>,
-    /// Connections that nobody has accepted yet.
+    /// Connections not accepted yet.
     connections: HashMap<i64, Vec<Connection>>,
 }
 
@@ -85,7 +85,7 @@ impl Waiting {
         self.wakes.insert(memory, action);
     }
 
-    /// What may have ended a wait on a futex that began at this moment: a waking, else an end of a thread, which wakes who joins it.
+    /// What may have ended a futex wait that started at this moment: a wake-up, or the end of a thread, which wakes joining threads.
     pub fn woken(&self, memory: u32, address: i64, start: u64) -> Option<u32> {
         let woken = self.futexes.get(&(memory, address)).copied();
         woken.or_else(|| self.any_end(start)).or_else(|| self.wakes.get(&memory).copied())
@@ -97,7 +97,7 @@ impl Waiting {
         self.last_end = Some((at, action));
     }
 
-    /// The ends of a process' threads.
+    /// The ends of a process's threads.
     pub fn ended(&mut self, process: i32) -> Vec<(u32, u32)> {
         self.ends.remove(&process).unwrap_or_default()
     }
@@ -107,29 +107,29 @@ impl Waiting {
         self.last_end.filter(|(at, _)| *at >= since).map(|(_, action)| action)
     }
 
-    /// A process is sent a signal with this action.
+    /// An action sent a signal to a process.
     pub fn signal(&mut self, process: i32, at: u64, action: u32) {
         self.signals.insert(process, (at, action));
     }
 
-    /// What sent a process a signal since a moment.
+    /// The action that sent a process a signal since a moment.
     pub fn signalled(&self, process: i32, since: u64) -> Option<u32> {
         self.signals.get(&process).filter(|(at, _)| *at >= since).map(|(_, action)| *action)
     }
 
-    /// What interrupted a wait from a moment until another: a signal, or the end of a process just before, of which the kernel sends one.
+    /// What interrupted a wait between two moments: a signal, or the end of a process just before, for which the kernel sends one.
     pub fn interrupted(&self, process: i32, (from, until): (u64, u64)) -> Option<u32> {
         self.signalled(process, from).or_else(|| self.any_end(from.max(until.saturating_sub(JUST_BEFORE))))
     }
 
-    /// Somebody connects to an address with this action.
+    /// An action requests a connection to an address.
     pub fn connect(&mut self, address: i64, by: u32) -> Connection {
         let made = Connection { there: Channel::default(), back: Channel::default(), by };
         self.connections.entry(address).or_default().push(made.clone());
         made
     }
 
-    /// Somebody accepts the oldest connection to an address.
+    /// Accepts the oldest connection to an address.
     pub fn accept(&mut self, address: i64) -> Option<Connection> {
         let waiting = self.connections.get_mut(&address)?;
         (!waiting.is_empty()).then(|| waiting.remove(0))

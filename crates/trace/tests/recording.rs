@@ -1,4 +1,4 @@
-//! Recording real commands: what both watchers see of them, and in which order.
+//! Recordings of real commands: what both watchers see, and in which order.
 //! In: shell lines in a scratch folder. Out: traces.
 
 use prerequisites::needs;
@@ -53,7 +53,7 @@ fn sees_the_line(watcher: Watcher) {
     let opened: Vec<&str> = paths(&trace, "open").iter().map(|(path, _)| *path).collect();
     assert!(opened.contains(&"link/there") && opened.contains(&"old/there"), "{opened:?}");
     assert!(!opened.iter().any(|path| path.contains("hostname")), "what lies outside is not recorded: {opened:?}");
-    // cat copies within the kernel where it can.
+    // cat copies within the kernel if it can.
     let moves = trace.actions.iter().filter(|action| matches!(action.call.name(), "read" | "copy"));
     assert_eq!(moves.map(|action| action.result).sum::<i64>(), 6 + 2 * 10_000);
     let closes = trace.actions.iter().filter(|action| matches!(action.call, Call::Close { .. })).count();
@@ -106,7 +106,7 @@ fn who_reads_from_a_pipe_comes_after_who_writes_into_it() {
 fn the_wait_for_a_processor_is_not_the_programs_own_time() {
     needs!(root, bpftrace);
     let folder = laid_out();
-    // Four programs that compute share one processor.
+    // Four computing programs share one processor.
     let count = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let line = format!("taskset -pc 0 $$ >/dev/null; for each in 1 2 3 4; do sh -c '{count}' & done; wait");
     let trace = recorded(folder.path(), Watcher::Ebpf, &line);
