@@ -1,23 +1,24 @@
-//! What was measured, held against what a filesystem's description says of its durability: one of them is wrong where they differ.
-//! In: the class that the description gives a mount, and what was found. Out: sentences.
+//! Compares results with the durability in a filesystem's description: one of them is wrong where they differ.
+//! In: the class that the description gives a mount, and the results. Out: sentences.
 
 use crate::faults::{FaultResult, Verdict};
 use crate::power_cut::{Given, PromiseResult, Strength, Survived};
 use records::{DataMode, Durability, Found, Journaling};
 
-/// The driver that served a mount of another filesystem's name: the ext4 driver mounts ext2 and ext3 (CONFIG_EXT4_USE_FOR_EXT2), and shows the options of such
-/// a mount in its own folder, `/proc/fs/ext4`, where a driver of ext2 alone shows none. None: the driver of that name did, as far as is known.
+/// The driver of a mount whose filesystem has another name: the ext4 driver mounts ext2 and ext3 (CONFIG_EXT4_USE_FOR_EXT2), and shows the
+/// options of such a mount in its own folder, `/proc/fs/ext4`, which a driver of ext2 alone does not. None: the driver of that name, as far
+/// as is known.
 pub fn driver(found: &Found) -> Option<&'static str> {
     let other_name = ["ext2", "ext3"].contains(&found.filesystem.as_str());
     (other_name && !found.more_options.is_empty()).then_some("ext4")
 }
 
-/// A contender's label for people, with the driver where that is another filesystem's.
+/// A contender's label for output, with the driver if it is another filesystem's.
 pub(crate) fn with_driver(label: &str, driver: Option<&String>) -> String {
     driver.map_or_else(|| label.into(), |name| format!("{label} ({name} driver)"))
 }
 
-/// Where power cuts contradict it. A disk that lies is no filesystem's fault, and a program's loss says nothing of one.
+/// Contradictions with power cuts. A lying disk is not the filesystem's fault, and a program's loss is no evidence about the filesystem.
 pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<String> {
     if survived.lying || survived.program.is_some() {
         return Vec::new();
@@ -29,7 +30,7 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
     contradicts(class, survived.broken(Strength::Promised).next().is_some(), survived.foreign_bytes)
 }
 
-/// The same, of what is known in short: whether anything promised was broken, and how much foreign content was shown.
+/// The same for a summary: whether anything promised was broken, and how much foreign content appeared.
 pub(crate) fn contradicts(class: &Durability, broken: bool, foreign_bytes: u64) -> Vec<String> {
     let safe = matches!(class.journal, Journaling::Metadata | Journaling::Data | Journaling::Trees);
     let mut said = Vec::new();
@@ -52,7 +53,7 @@ pub(crate) fn contradicts(class: &Durability, broken: bool, foreign_bytes: u64) 
     said
 }
 
-/// Where faults contradict it.
+/// Contradictions with faults.
 pub(crate) fn against_faults(class: &Durability, faults: &[FaultResult]) -> Vec<String> {
     let of = |name: &str| faults.iter().find(|fault| fault.name == name && fault.blocks > 0);
     let silent = |fault: &FaultResult| fault.verdict == Verdict::Silent;

@@ -1,4 +1,4 @@
-//! What can go wrong with a contender whose disk is harmed.
+//! Errors of tests with a faulty disk or power cuts.
 
 use disk::DiskError;
 use staging::StagingError;
@@ -6,32 +6,32 @@ use staging::StagingError;
 /// An error that ends one contender's part.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReliabilityError {
-    /// It could not be set up, or not be taken down.
+    /// It could not be set up or torn down.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// The served disk.
+    /// The served disk failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A step of the work failed on the whole disk.
+    /// A step of the work failed on the intact disk.
     #[error("the work failed on the intact disk: {doing}: {why}")]
     Work {
-        /// What was being done.
+        /// The action.
         doing: String,
-        /// What the system answered.
+        /// The system's error.
         why: String,
     },
-    /// Whoever watched wanted no more.
+    /// The watcher stopped the run.
     #[error("stopped")]
     Stopped,
-    /// Whoever works in a virtual machine does not do what it is told.
+    /// The process in the virtual machine does not follow the protocol.
     #[error("the inspecting process in the virtual machine {0}")]
     Witness(String),
-    /// Virtual machines are lost again and again.
+    /// Virtual machines crash again and again.
     #[error("the kernel of its virtual machine was lost {times} times; the last time: {why}")]
     KernelLost {
         /// How often.
         times: u32,
-        /// What was said of the last.
+        /// Cause of the last loss.
         why: String,
     },
     /// It has no image on the served disk.
@@ -39,7 +39,7 @@ pub enum ReliabilityError {
     NoImage,
 }
 
-/// Puts what was being done before an error of the system.
+/// Adds the action to an error of the system.
 pub(crate) fn doing(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> ReliabilityError {
     let what = what.into();
     move |error| ReliabilityError::Work { doing: what, why: error.to_string() }

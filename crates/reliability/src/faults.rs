@@ -1,8 +1,8 @@
 //! Faults: what a contender reports, returns and keeps when its disk fails.
-//! In: a stage on a disk that Bakeoff serves itself, and the name of a fault. Out: a [`Round`] for each time, and of all of them a [`FaultResult`].
+//! In: a stage on a disk served by Bakeoff, and the name of a fault. Out: a [`Round`] for each time, and a [`FaultResult`] for all of them.
 //!
-//! A fresh filesystem is filled with files whose content is known sector by sector; then the disk is harmed, everything is read, and files are written and
-//! synced; then the disk is whole again, the filesystem is mounted anew, everything is read once more, and its own check is asked.
+//! A fresh filesystem is filled with files of known content, stamped sector by sector. Then a fault is injected, everything is read, and files are
+//! written and synced. Then the disk is repaired, the filesystem is mounted again, everything is read once more, and its own check runs.
 
 mod files;
 mod ground;

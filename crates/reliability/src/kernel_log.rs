@@ -1,5 +1,5 @@
-//! What the kernel's log says, of a device or at all.
-//! In: since when, and the device's name. Out: lines.
+//! Messages of the kernel's log, about a device or all.
+//! In: a start time, and the device's name. Out: lines.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// The log, one record at a time.
 const LOG: &str = "/dev/kmsg";
-/// Bytes of a record at most.
+/// Most bytes of a record.
 const RECORD: usize = 8192;
 
 /// Now, on the clock of the kernel's log: seconds since the machine started.
@@ -18,17 +18,17 @@ pub(crate) fn now() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// The last lines that name a device, of those since then.
+/// The last lines since a time that name a device.
 pub(crate) fn words_of(device: &str, since: f64, most: usize) -> Vec<String> {
     last(records().filter(|(time, words)| is_recent(*time, since) && names(words, device) && !is_dump(words)), most)
 }
 
-/// The last lines of those since then.
+/// The last lines since a time.
 pub(crate) fn words(since: f64, most: usize) -> Vec<String> {
     last(records().filter(|(time, words)| is_recent(*time, since) && !is_dump(words)), most)
 }
 
-/// An error, behind such lines: they tell more of it, and who shortens the text keeps them.
+/// Puts such lines before an error: they are more specific, and survive if the text is shortened.
 pub(crate) fn explaining(lines: &[String], error: &impl Display) -> String {
     if lines.is_empty() { error.to_string() } else { format!("kernel: {}; {error}", lines.join("; ")) }
 }
@@ -38,9 +38,9 @@ fn last(lines: impl Iterator<Item = (f64, String)>, most: usize) -> Vec<String> 
     lines.split_off(lines.len().saturating_sub(most))
 }
 
-/// All that the log holds; nothing where it cannot be read.
+/// All records of the log; none if it cannot be read.
 fn records() -> impl Iterator<Item = (f64, String)> {
-    // Without waiting for what is not yet there.
+    // Does not wait for new records.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let mut log = File::options().read(true).custom_flags(nonblocking).open(LOG).ok();
     let mut buffer = vec![0; RECORD];
@@ -48,7 +48,7 @@ fn records() -> impl Iterator<Item = (f64, String)> {
         loop {
             match log.as_mut()?.read(&mut buffer) {
                 Ok(length) if length > 0 => return Some(String::from_utf8_lossy(&buffer[..length]).into_owned()),
-                // It was overwritten meanwhile, and goes on after that.
+                // Records were overwritten meanwhile; reading continues after them.
                 Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
                 _ => return None,
             }
@@ -57,20 +57,20 @@ fn records() -> impl Iterator<Item = (f64, String)> {
     .filter_map(|record| taken_apart(&record))
 }
 
-/// Time and words of a record: "priority,number,microseconds,flags;words", and lines of its own facts below.
+/// Time and text of a record: "priority,number,microseconds,flags;text", followed by lines of properties.
 fn taken_apart(record: &str) -> Option<(f64, String)> {
     let (head, words) = record.split_once(';')?;
     let microseconds: f64 = head.split(',').nth(2)?.parse().ok()?;
     Some((microseconds / 1e6, words.lines().next()?.trim().to_string()))
 }
 
-/// Whether a line is of a block's content, as `00000040: 00 00 ...`, or announces it.
+/// Whether a line dumps a block's content, as `00000040: 00 00 ...`, or announces that.
 fn is_dump(words: &str) -> bool {
     words.ends_with(':')
         || words.split_once(": ").is_some_and(|(place, _)| place.len() == 8 && u32::from_str_radix(place, 16).is_ok())
 }
 
-/// The two clocks differ by a little.
+/// The two clocks differ a little.
 fn is_recent(time: f64, since: f64) -> bool {
     time >= since - 0.1
 }

@@ -1,5 +1,5 @@
-//! What power cuts showed of contenders, in short: the table that is shipped, and what was measured on this machine.
-//! In: results of power cuts. Out: rows, and the row that says most of a contender.
+//! Summaries of power cuts: the shipped table, and results of this machine.
+//! In: results of power cuts. Out: rows, and the most informative row for a contender.
 
 use crate::power_cut::{Strength, Survived};
 use records::Durability;
@@ -8,52 +8,52 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The table that is shipped, made by `scripts/power-cuts`.
+/// The shipped table, made by `scripts/power-cuts`.
 const SHIPPED: &str = include_str!("../measured/power-cuts.json");
-/// Version of its form.
+/// Version of its format.
 const FORMAT: u32 = 1;
-/// Bytes of a table at most.
+/// Most bytes of a table.
 const LIMIT: u64 = 4 << 20;
-/// States below which a result says too little to be kept: at most 1.8 % of such cuts break what was never seen broken.
+/// Results with fewer states are not kept: then up to 1.8 % of such cuts may break something that was never seen broken.
 const FEWEST_STATES: u32 = 200;
-/// Rows that a table keeps: the newest.
+/// Most rows in a table: the newest.
 const MOST_ROWS: usize = 1000;
 
-/// What was measured of one contender.
+/// A contender's summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Its label then.
+    /// Its label at that time.
     pub contender: String,
-    /// Its filesystem, by the name of its description.
+    /// Name of its filesystem's description.
     pub filesystem: String,
-    /// What its description says of it, as it was mounted: another one of the same class is taken for alike.
+    /// Its durability as mounted, by its description: others of the same class count as equal.
     pub class: Durability,
-    /// Kernel on which it was cut.
+    /// Kernel during the cuts.
     pub kernel: String,
-    /// Day on which that was, as 2026-11-23.
+    /// The date, as 2026-11-23.
     pub date: String,
-    /// States that were looked at.
+    /// Inspected states.
     pub states: u32,
-    /// What is promised and was seen broken: the share of the cuts that put it to the test.
+    /// Promised guarantees that were broken: the share of the cuts that tested them.
     pub broken: BTreeMap<String, f64>,
-    /// States that could not be mounted, or ended the kernel that mounted them.
+    /// States that could not be mounted, or crashed the kernel that mounted them.
     pub unmountable: u32,
-    /// Of these, such in which a block of 4,096 bytes was written in part.
+    /// Of these, states with a partly written block of 4,096 bytes.
     #[serde(default)]
     pub unmountable_torn: u32,
-    /// Seconds of work that nobody had synced and that was gone, in the middle.
+    /// Lost seconds of unsynced work, median.
     pub lost_median_seconds: Option<f64>,
     /// The same at worst.
     pub lost_worst_seconds: Option<f64>,
-    /// Most bytes of foreign content that one state showed in a file.
+    /// Most bytes of foreign content in one state.
     pub foreign_bytes: u64,
-    /// Whether that was on this machine.
+    /// Whether it was measured on this machine.
     #[serde(skip)]
     pub here: bool,
 }
 
-/// A table as a file has it.
+/// A table as in a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -62,7 +62,8 @@ struct Table {
 }
 
 impl Measured {
-    /// A row of a result; None where that says too little of the filesystem: too few states, its disk lied, all of them were torn, a program was cut, or some guarantee was not put to the test.
+    /// The row of a result; None if it is not informative: too few states, a lying disk, only torn states, a program's cuts, or an untested
+    /// guarantee.
     pub fn of(survived: &Survived, date: String) -> Option<Measured> {
         let is_special = survived.lying || survived.torn || survived.program.is_some();
         if is_special || survived.states < FEWEST_STATES || !survived.tested_all() {
@@ -87,18 +88,18 @@ impl Measured {
         })
     }
 
-    /// Whether all that is promised was kept, in every state.
+    /// Whether all promised guarantees were kept in every state.
     pub fn kept_all(&self) -> bool {
         self.broken.is_empty() && self.unmountable == 0
     }
 
-    /// What was seen broken most often, of what is promised, and in which share of the cuts.
+    /// The promised guarantee broken most often, and in which share of the cuts.
     pub fn worst(&self) -> Option<(&str, f64)> {
         let worst = self.broken.iter().max_by(|one, other| one.1.total_cmp(other.1));
         worst.map(|(promise, share)| (promise.as_str(), *share))
     }
 
-    /// All of it in a sentence without an end.
+    /// A summary as a sentence without an end.
     pub fn words(&self) -> String {
         let mut words = match self.worst() {
             None if self.unmountable > 0 => {
@@ -126,19 +127,19 @@ impl Measured {
     }
 }
 
-/// The table that is shipped.
+/// The shipped table.
 ///
 /// # Panics
-/// It is no table, which a test finds.
+/// It is invalid, which a test detects.
 pub fn shipped() -> Vec<Measured> {
     let table: Table = serde_json::from_str(SHIPPED).expect("the shipped table can be read");
     table.measured
 }
 
-/// What was measured on this machine, from a file that need not be there.
+/// Results of this machine, from a file that may be missing.
 ///
 /// # Errors
-/// It is there and no table, or cannot be read.
+/// The file is invalid, or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<Measured>> {
     let file = match std::fs::File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -154,10 +155,10 @@ pub fn read(path: &Path) -> io::Result<Vec<Measured>> {
     Ok(table.measured.into_iter().map(|one| Measured { here: true, ..one }).collect())
 }
 
-/// Adds rows to a file, in the place of those of the same contender and kernel.
+/// Adds rows to a file, in place of those of the same contender and kernel.
 ///
 /// # Errors
-/// As for [`read`], or it cannot be written.
+/// As for [`read`], or the file cannot be written.
 pub fn add(path: &Path, rows: &[Measured]) -> io::Result<()> {
     let same = |one: &Measured, other: &Measured| (&one.contender, &one.kernel) == (&other.contender, &other.kernel);
     let mut measured = read(path)?;
@@ -173,8 +174,8 @@ pub fn add(path: &Path, rows: &[Measured]) -> io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-/// The row that says most of a contender: of its filesystem and class; of its own label before others; measured here before shipped, on this kernel before
-/// others, with as many states as any, and then the first.
+/// The most informative row for a contender's filesystem and class. Preferred in this order: its own label, this machine, this kernel, more
+/// states, the first row.
 pub fn of<'m>(
     rows: &'m [Measured],
     (filesystem, class, label): (&str, &Durability, &str),

@@ -1,8 +1,8 @@
-//! Power cuts: what a contender keeps of what it promised, and what it loses of the rest, when the power goes.
-//! In: a stage on a disk that Bakeoff serves itself. Out: a [`Survived`] for each contender, made of many states that are legal after a cut.
+//! Power cuts: which guarantees a contender keeps, and what else it loses, when the power fails.
+//! In: a stage on a disk served by Bakeoff. Out: a [`Survived`] for each contender, from many legal states after a cut.
 //!
-//! Work goes over a fresh filesystem while the disk is recorded; then states that a cut may leave are put in the disk's place one after the other,
-//! mounted and looked at. It knows nothing of how results are shown.
+//! Work runs on a fresh filesystem while the disk is recorded. Then states that a cut may leave are loaded into the disk one after the
+//! other, mounted and inspected. This is independent of how results are shown.
 
 mod beyond_posix;
 mod campaign;

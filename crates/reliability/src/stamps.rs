@@ -1,5 +1,5 @@
-//! Content that can be told apart sector by sector: whose it is, which version, which place.
-//! In: a file's number, a version, sectors. Out: bytes to write; and of bytes that were read, what each sector is.
+//! Content that identifies each sector: its file, version and index.
+//! In: a file's number, a version, sectors. Out: bytes to write; and for bytes that were read, what each sector is.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -8,30 +8,30 @@ use std::path::Path;
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: usize = 512;
-/// Begins every sector of ours.
+/// The first bytes of every stamped sector.
 pub(crate) const MAGIC: [u8; 8] = *b"BAKEOFF!";
-/// Bytes of a file that are looked at, at most.
+/// Most bytes of a file that are inspected.
 const READ_LIMIT: u64 = 1 << 20;
 
-/// Whose sector, which version of it, and which place in its file.
+/// File, version and index of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Number of the file.
     pub file: u32,
-    /// How often it had been written over.
+    /// How often it was overwritten.
     pub version: u32,
-    /// Place in the file, in sectors.
+    /// Offset in the file, in sectors.
     pub index: u32,
 }
 
-/// What stands in a sector.
+/// Content of a sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sector {
-    /// Nothing but zeros.
+    /// Only zeros.
     Zeros,
-    /// A sector of ours, whole.
+    /// An intact stamped sector.
     Ours(Stamp),
-    /// Nothing that was ever written as a sector.
+    /// Not a stamped sector.
     Garbage,
 }
 
@@ -42,7 +42,7 @@ fn stamped(stamp: Stamp) -> [u8; SECTOR] {
     for (place, word) in [stamp.file, stamp.version, stamp.index].into_iter().enumerate() {
         bytes[8 + 4 * place..12 + 4 * place].copy_from_slice(&word.to_le_bytes());
     }
-    // The rest follows from the head, so that a torn or mixed sector is known (splitmix64).
+    // The rest is computed from the head, so that a torn or mixed sector is detected (splitmix64).
     let mut state = u64::from(stamp.file) << 40 ^ u64::from(stamp.version) << 20 ^ u64::from(stamp.index);
     for chunk in bytes[20..].chunks_mut(8) {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -54,7 +54,7 @@ fn stamped(stamp: Stamp) -> [u8; SECTOR] {
     bytes
 }
 
-/// Sectors of a file, one after the other.
+/// Consecutive sectors of a file.
 pub(crate) fn sectors(file: u32, version: u32, places: std::ops::Range<u32>) -> Vec<u8> {
     places.flat_map(|index| stamped(Stamp { file, version, index })).collect()
 }
@@ -69,10 +69,10 @@ fn what_is(bytes: &[u8]) -> Sector {
     if bytes == stamped(stamp).as_slice() { Sector::Ours(stamp) } else { Sector::Garbage }
 }
 
-/// The sectors of a file, its last one perhaps cut; None where there is no such file.
+/// The sectors of a file, the last one possibly partial; None if there is no such file.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<Sector>>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -84,10 +84,10 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<Sector>>> {
     Ok(Some(bytes.chunks(SECTOR).map(what_is).collect()))
 }
 
-/// Writes sectors of a version into a file, which is made where it is not there. `flags`: further flags of opening.
+/// Writes sectors of a version into a file, which is created if missing. `flags`: further flags for open.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub(crate) fn write(
     path: &Path,
     file: u32,
@@ -100,10 +100,10 @@ pub(crate) fn write(
     Ok(open)
 }
 
-/// Makes a file and everything about it safe.
+/// Syncs a file or folder.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

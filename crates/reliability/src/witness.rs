@@ -1,5 +1,5 @@
-//! The witness: a process beside a stage elsewhere, which works and looks there, and is talked to by lines of JSON.
-//! In: [`Order`]s on its standard input. Out: [`Reply`]s; a mark is answered before the work goes on.
+//! The witness: a process next to a remote stage, which works and inspects there, and communicates by lines of JSON.
+//! In: [`Order`]s on its standard input. Out: [`Reply`]s; the work waits for an answer to each mark.
 
 use crate::error::{ReliabilityError, doing};
 use crate::faults::{self, Access, Looked, Worked};
@@ -14,59 +14,59 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// How long an answer may take.
+/// Time limit for an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(300);
-/// Bytes of a line at most.
+/// Most bytes of a line.
 const LINE_LIMIT: u64 = 16 << 20;
-/// Lines of the kernel's log that are told.
+/// Lines of the kernel's log in a reply.
 const KERNEL_LINES: usize = 6;
 
-/// What it is told.
+/// A request to the witness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Order {
-    /// Lay out the promises below a root.
+    /// Write the initial files of the promises below a root.
     SetUp { root: PathBuf, chosen: Chosen, unsynced: Duration, seed: u64 },
-    /// Carry them out; each mark that is said waits for the next.
+    /// Execute them; each mark waits for an answer.
     Work,
-    /// The mark was made.
+    /// The mark was recorded.
     Marked,
     /// A state is about to be mounted on this root.
     Begin { root: PathBuf },
-    /// Look at it.
+    /// Inspect it.
     Look(Question),
-    /// What the kernel has said since.
+    /// Report the kernel's messages since then.
     KernelWords { since: f64 },
-    /// Lay the files of a harmed disk out, below the root that was said last.
+    /// Write the original files of a fault, below the latest root.
     LayFilesOut,
-    /// Read every so manyth of them, and write others; each mark that is said waits for the next.
+    /// Read every n-th of them, and write others; each mark waits for an answer.
     WorkOnFiles { every: usize },
-    /// It is made no more: nothing else is to be done.
+    /// The mark was not recorded: stop the work.
     Enough,
-    /// Look at all of them, and at those of these numbers that were written.
+    /// Inspect all of them, and the written ones with these numbers.
     LookAtFiles { acknowledged: Vec<u32> },
     /// Write a file of this name.
     WriteProbe { name: String },
 }
 
-/// What it says.
+/// A reply of the witness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Reply {
     Done,
     /// This has returned.
     Mark(u64),
-    /// Now, on the clock of the kernel's log.
+    /// The present time, on the clock of the kernel's log.
     Begun(f64),
     Seen(Seen),
     KernelWords(Vec<String>),
-    /// What came of files on a harmed disk.
+    /// Result of the work on a faulty disk.
     Worked(Worked),
-    /// What became of them.
+    /// Result of inspecting the files.
     Looked(Looked),
     /// Whether a file could be written.
     Access(Access),
-    /// It failed; what, and why.
+    /// The request failed: the action, and why.
     Failed {
         doing: String,
         why: String,
@@ -74,7 +74,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// The error of a reply that has no place here.
+    /// The error for a reply that does not match the request.
     pub fn unexpected(self) -> ReliabilityError {
         match self {
             Reply::Failed { doing, why } => ReliabilityError::Work { doing, why },
@@ -83,7 +83,7 @@ impl Reply {
     }
 }
 
-/// A stage in a guest whose disk is served here, and its witness once it was started.
+/// A stage in a guest whose disk is served here, and its witness once started.
 pub(crate) struct Guest<'g> {
     pub remote: Remote<Serial<'g>>,
     witness: Option<Witness>,
@@ -101,14 +101,14 @@ impl<'g> Guest<'g> {
         }
     }
 
-    /// Another guest with the same disk, whose witness is another.
+    /// Starts another guest with the same disk; it gets a new witness.
     pub fn start_again(&mut self) -> Result<(), ReliabilityError> {
         self.witness = None;
         Ok(self.remote.start_again()?)
     }
 }
 
-/// It, as whoever asks sees it. Dropped, it ends.
+/// The client's end of a witness. When dropped, it ends the witness.
 pub(crate) struct Witness {
     input: Box<dyn Write + Send>,
     replies: Receiver<io::Result<Reply>>,
@@ -117,7 +117,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    /// One that was started.
+    /// Connects to a started witness.
     pub fn of(line: Line) -> Result<Witness, ReliabilityError> {
         let Line { input, output, fate, hang_up } = line;
         let (send, replies) = channel();
@@ -145,7 +145,7 @@ impl Witness {
         self.hear_within(ANSWER_LIMIT)?.ok_or_else(silent)
     }
 
-    /// What it says within some time; None where it says nothing.
+    /// Its next reply within some time; None if there is none.
     pub fn hear_within(&mut self, limit: Duration) -> Result<Option<Reply>, ReliabilityError> {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
         let problem = match self.replies.recv_timeout(limit) {
@@ -157,7 +157,7 @@ impl Witness {
         Err(ReliabilityError::Witness(problem))
     }
 
-    /// Has it do something that is answered with no more than that it is done.
+    /// Sends a request whose only answer is `Done`.
     pub fn ask(&mut self, order: &Order) -> Result<(), ReliabilityError> {
         match self.answer(order)? {
             Reply::Done => Ok(()),
@@ -165,7 +165,7 @@ impl Witness {
         }
     }
 
-    /// Says that a state is about to be mounted; when that is, on the clock of the kernel's log there.
+    /// Announces that a state is about to be mounted; returns the time on the clock of the kernel's log there.
     pub fn begin(&mut self, root: &Path) -> Result<f64, ReliabilityError> {
         match self.answer(&Order::Begin { root: root.to_owned() })? {
             Reply::Begun(now) => Ok(now),
@@ -199,10 +199,10 @@ impl Drop for Witness {
     }
 }
 
-/// Is the witness, until its input ends.
+/// Runs the witness, until its input ends.
 ///
 /// # Errors
-/// What it is told cannot be read, or nobody hears what it says.
+/// A request cannot be read, or a reply cannot be written.
 pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result<()> {
     let mut port = Port { input: BufReader::new(input), output };
     let mut hands: Option<Hands> = None;
@@ -228,7 +228,7 @@ pub fn witness(input: impl Read + Send, output: impl Write + Send) -> io::Result
                 Reply::Begun(kernel_log::now())
             }
             Order::Look(question) => Reply::Seen(hands::look(&below, &question)),
-            // There is one disk there, and not all filesystems name it.
+            // There is only one disk, and not all filesystems name it in messages.
             Order::KernelWords { since } => Reply::KernelWords(kernel_log::words(since, KERNEL_LINES)),
             Order::Marked | Order::Enough => failed(ReliabilityError::Witness("made no mark".into())),
             Order::LayFilesOut => match faults::lay_out(&below).map_err(doing("creating files")) {
@@ -253,7 +253,7 @@ fn failed(error: ReliabilityError) -> Reply {
     }
 }
 
-/// Where it is told things, and says others.
+/// The witness's end of the connection.
 struct Port<R, W> {
     input: BufReader<R>,
     output: W,
@@ -296,7 +296,7 @@ mod tests {
     use crate::power_cut::kept::{KeptPlace, Proof};
     use std::os::unix::net::UnixStream;
 
-    /// A witness on a thread, and the line to it.
+    /// A witness on a thread, and the connection to it.
     fn beside() -> (Witness, std::thread::JoinHandle<io::Result<()>>) {
         let (ours, theirs) = UnixStream::pair().expect("a pair of streams");
         let output = theirs.try_clone().expect("another handle");

@@ -1,5 +1,5 @@
-//! Files whose content is known sector by sector, laid out before the disk is harmed and looked at afterwards.
-//! In: a folder. Out: how many of them are right, cannot be read, are wrong, or gone.
+//! Files of known content, stamped sector by sector: written before the fault is injected and inspected afterwards.
+//! In: a folder. Out: how many of them are right, unreadable, wrong, or gone.
 
 use crate::stamps::{self, Sector, Stamp};
 use schemars::JsonSchema;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of a folder.
+/// Files per folder.
 const FOLDER: u32 = 50;
-/// Sorts of files: how many, and of how many sectors each: small ones, which some filesystems keep beside their names, middle ones and large ones. 30 MiB.
+/// Kinds of files: number, and sectors of each. Small ones, which some filesystems store inline, middle ones and large ones. 30 MiB.
 const SORTS: [(u32, u32); 3] = [(400, 4), (200, 128), (8, 2048)];
 
-/// A file that was laid out.
+/// A file of known content.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     path: PathBuf,
@@ -36,12 +36,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Files that were looked at.
+    /// Number of inspected files.
     pub fn all(&self) -> u32 {
         self.right + self.failed + self.wrong + self.missing
     }
 
-    /// Those of which nobody said that something was wrong with them.
+    /// Files with damage that no call reported.
     pub fn silent(&self) -> u32 {
         self.wrong + self.missing
     }
@@ -49,7 +49,7 @@ impl Counts {
     pub(crate) fn add(&mut self, other: Counts) {
         self.right += other.right;
         self.failed += other.failed;
-        // What nobody told is the better example.
+        // Unreported damage is the better example.
         if self.example.is_none() || (self.silent() == 0 && other.silent() > 0) {
             self.example = other.example;
         }
@@ -63,7 +63,7 @@ impl Known {
         Known { path, file, sectors }
     }
 
-    /// Writes it, without a sync.
+    /// Writes the file, without a sync.
     pub fn write(&self) -> io::Result<std::fs::File> {
         stamps::write(&self.path, self.file, 0, 0..self.sectors, 0)
     }
@@ -98,7 +98,7 @@ impl Known {
     }
 }
 
-/// The files that are laid out below `root`.
+/// The original files below `root`.
 pub(crate) fn all(root: &Path) -> Vec<Known> {
     let sizes = SORTS.iter().flat_map(|(count, sectors)| (0..*count).map(|_| *sectors));
     let known = |(file, sectors)| {
@@ -108,10 +108,10 @@ pub(crate) fn all(root: &Path) -> Vec<Known> {
     (0..).zip(sizes).map(known).collect()
 }
 
-/// Lays them all out, without a sync.
+/// Writes them all, without a sync.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub(crate) fn lay_out(root: &Path) -> io::Result<()> {
     for known in all(root) {
         if known.file.is_multiple_of(FOLDER) {
@@ -122,7 +122,7 @@ pub(crate) fn lay_out(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Looks at files.
+/// Inspects files.
 pub(crate) fn look<'k>(of: impl IntoIterator<Item = &'k Known>) -> Counts {
     let mut all = Counts::default();
     of.into_iter().for_each(|known| all.add(known.look()));

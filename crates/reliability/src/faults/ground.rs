@@ -1,5 +1,5 @@
-//! Where a contender stands while its disk fails: on this machine, or in a virtual one of another kernel.
-//! In: a fresh stage on a served disk. Out: files that are laid out, read and written there, and what mounting and checking say.
+//! Where a contender runs while its disk fails: on this machine, or in a virtual machine with another kernel.
+//! In: a fresh stage on a served disk. Out: files written and read there, and results of mounting and checking.
 
 use super::files;
 use super::hands::{self, Looked};
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long a call may take before the disk is mended, so that it can end: longer than a disk hangs.
+/// Time limit for a call before the disk is repaired so that it can return: longer than a disk hangs.
 pub(crate) const STUCK: Duration = Duration::from_secs(25);
-/// How long it may take to come back once the disk is whole again, before a filesystem's own server, or its machine, is ended.
+/// Time limit for it to return on the repaired disk, before a filesystem's own server, or the virtual machine, is killed.
 pub(crate) const BACK: Duration = Duration::from_secs(20);
 /// Lines of the kernel's log that are kept.
 pub(crate) const KERNEL_LINES: usize = 3;
 
-/// A place for faults.
+/// The place of a contender during faults.
 pub struct Ground<'g>(Box<dyn Place + 'g>);
 
 impl<'g> Ground<'g> {
@@ -31,17 +31,17 @@ impl<'g> Ground<'g> {
         Ground(Box::new(Here { stage, since: kernel_log::now() }))
     }
 
-    /// In a virtual machine, whose disk is the served one: what ends its kernel does no harm here.
+    /// In a virtual machine on the served disk: a crash of its kernel does no harm here.
     pub fn in_guest(remote: Remote<Serial<'g>>) -> Ground<'g> {
         Ground(Box::new(InGuest::of(remote)))
     }
 
-    /// What is known of the contender there.
+    /// The contender's setup there.
     pub fn setup(&mut self) -> Setup {
         self.0.stage().setup()
     }
 
-    /// The kernel that has it mounted.
+    /// The kernel that mounts it.
     pub fn kernel(&mut self) -> String {
         self.0.stage().machine().unwrap_or_else(crate::kernel)
     }
@@ -51,37 +51,37 @@ impl<'g> Ground<'g> {
     }
 }
 
-/// What came of the work on a harmed disk.
+/// Result of the work on a faulty disk.
 #[derive(Debug, Default)]
 pub(crate) struct AtWork {
-    /// Absent where it did not come back.
+    /// None if the work did not return.
     pub worked: Option<Worked>,
-    /// A call only came back when the disk was mended, or not at all: requests that failed or waited until then.
+    /// Set if a call returned only when the disk was repaired, or not at all: requests that failed or waited until then.
     pub mended: Option<u64>,
-    /// It did not even come back then, and the filesystem's own server, or its machine, had to be ended.
+    /// It did not return even then, and the filesystem's own server, or the virtual machine, was killed.
     pub hung: bool,
 }
 
-/// What is asked of it.
+/// Operations of a place.
 pub(crate) trait Place {
-    /// Where it is mounted and unmounted.
+    /// The stage, for mounting and unmounting.
     fn stage(&mut self) -> &mut dyn Remountable;
-    /// The image on which it stands, as a file of this machine.
+    /// Its image, as a file of this machine.
     fn image(&self) -> Option<PathBuf>;
-    /// Lays all files out, has them safe, and unmounts.
+    /// Writes all files, syncs and unmounts.
     fn lay_out(&mut self) -> Result<(), ReliabilityError>;
-    /// Reads and works on the harmed disk; mends it where a call would not come back otherwise.
+    /// Reads and works on the faulty disk; repairs it if a call would not return otherwise.
     fn at_work(&mut self, disk: &mut Disk, every: usize) -> Result<AtWork, ReliabilityError>;
-    /// Whether it can be written, by a file of this name.
+    /// Whether a file of this name can be written.
     fn access(&mut self, name: &str) -> Result<Access, ReliabilityError>;
-    /// Looks at everything, the files of these numbers included.
+    /// Inspects all files, including those with these numbers.
     fn look(&mut self, acknowledged: &[u32]) -> Result<Looked, ReliabilityError>;
-    /// What the kernel there said last, since it was made.
+    /// The last messages of the kernel there, since the place was created.
     fn kernel_words(&mut self) -> Result<Vec<String>, ReliabilityError>;
-    /// Whether the kernel there is gone, or says nothing any more.
+    /// Whether the kernel there crashed or does not answer.
     fn is_lost(&self) -> bool;
 
-    /// Mounts it; what was answered where it could not be.
+    /// Mounts it; returns the error if that fails.
     fn mount(&mut self) -> Result<Option<String>, ReliabilityError> {
         match self.stage().mount_state() {
             Ok(_) => Ok(None),
@@ -94,7 +94,7 @@ pub(crate) trait Place {
         Ok(self.stage().unmount_only()?)
     }
 
-    /// What its own check says of it, unmounted.
+    /// Runs its own check, unmounted.
     fn check(&mut self) -> Result<Closing, ReliabilityError> {
         Ok(self.stage().check_unmounted()?)
     }
@@ -103,7 +103,7 @@ pub(crate) trait Place {
 /// On this machine, in this process.
 struct Here<'g, 's> {
     stage: &'g mut Stage<'s>,
-    /// On the clock of the kernel's log.
+    /// Time on the clock of the kernel's log.
     since: f64,
 }
 
@@ -129,7 +129,7 @@ impl Place for Here<'_, '_> {
             let (stop, root) = (&stop, root.as_path());
             let working = scope.spawn(move || {
                 hands::at_work(root, every, &mut || {
-                    // Nobody listens any more where it was told to stop.
+                    // After a stop, nothing receives this.
                     let _ = lives.send(());
                     !stop.load(Ordering::Relaxed)
                 })
@@ -144,7 +144,7 @@ impl Place for Here<'_, '_> {
                     }
                 }
             };
-            // Calls that wait for a server end with it; those that wait for the kernel end with what it waits for, which is whole.
+            // Calls that wait for a server end with it; those that wait for the kernel end once the repaired disk answers.
             let hung = matches!(mended, Ok(Some(_))) && !within(BACK, || working.is_finished());
             if let Some(server) = server.filter(|_| hung) {
                 server.end(Duration::ZERO);
@@ -173,7 +173,7 @@ impl Place for Here<'_, '_> {
     }
 }
 
-/// Whether something comes to be within some time.
+/// Whether a condition becomes true within some time.
 pub(crate) fn within(patience: Duration, is: impl Fn() -> bool) -> bool {
     let end = Instant::now() + patience;
     while Instant::now() < end {

@@ -1,7 +1,7 @@
-//! Whoever reads and writes while the disk is harmed, and looks at what is left: with a root at hand, and without a word of the disk below.
-//! In: a root, and whoever is told that it lives. Out: what was read and [`Worked`], and what was [`Looked`] at afterwards.
+//! Reads and writes while the disk is faulty, and inspects the result. Works on a mounted root and does not know the disk below.
+//! In: a root, and a callback before each call. Out: what was read and [`Worked`], and the final inspection, [`Looked`].
 //!
-//! It works in this process, or in one beside a stage elsewhere.
+//! Runs in this process, or in a process next to a remote stage.
 
 use super::files::{self, Counts};
 use super::work::{self, Worked};
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What stands there once the disk is whole again.
+/// Files found on the repaired disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Looked {
-    /// Of the files that stood there before.
+    /// The original files.
     pub after: Counts,
-    /// Of those that had been acknowledged.
+    /// The acknowledged files.
     pub kept: Counts,
 }
 
-/// Reads every so manyth file, and then works. `lives` is told before each call, and answers whether to make it.
+/// Reads every n-th file, and then works. `lives` is called before each call and returns whether to make it.
 pub(crate) fn at_work(root: &Path, every: usize, lives: &mut dyn FnMut() -> bool) -> Worked {
     let (mut read, mut slowest) = (Counts::default(), Duration::ZERO);
     for known in files::all(root).iter().step_by(every) {
@@ -32,7 +32,7 @@ pub(crate) fn at_work(root: &Path, every: usize, lives: &mut dyn FnMut() -> bool
     Worked { read, slowest: slowest.max(worked.slowest), ..worked }
 }
 
-/// Looks at all files that stood there, and at those that were acknowledged.
+/// Inspects all original files and the acknowledged ones.
 pub(crate) fn look(root: &Path, acknowledged: &[u32]) -> Looked {
     let kept: Vec<files::Known> = acknowledged.iter().map(|number| work::made(root, *number)).collect();
     Looked { after: files::look(&files::all(root)), kept: files::look(&kept) }

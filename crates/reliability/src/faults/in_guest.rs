@@ -1,5 +1,5 @@
-//! Faults of a contender in a virtual machine: its disk is served and harmed here, and everything on it is done and seen there.
-//! In: a stage in a guest. Out: what its witness says.
+//! Faults of a contender in a virtual machine: its disk is served and damaged here; all work and inspection happens there.
+//! In: a stage in a guest. Out: replies of its witness.
 
 use super::ground::{AtWork, BACK, Place, STUCK, within};
 use super::hands::Looked;
@@ -11,12 +11,12 @@ use staging::{Remote, Remountable, Serial, Staged};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long mounting, looking, unmounting or checking may take there, each: a kernel that takes longer hangs.
+/// Time limit for each mount, inspection, unmount or check there: a kernel that takes longer hangs.
 const STEP_LIMIT: Duration = Duration::from_secs(300);
-/// How long it may take until it is known here that a machine has ended.
+/// Time until the end of a virtual machine is noticed here.
 const NOTICED: Duration = Duration::from_secs(3);
 
-/// A guest, and when it was made, on the clock of the kernel's log there.
+/// A guest, and its start on the clock of its kernel's log.
 pub(crate) struct InGuest<'g> {
     guest: Guest<'g>,
     since: f64,
@@ -53,7 +53,7 @@ impl Place for InGuest<'_> {
         loop {
             match witness.hear_within(if mended.is_none() { STUCK } else { BACK })? {
                 Some(Reply::Mark(_)) if mended.is_none() => witness.say(&Order::Marked)?,
-                // What waited has come back; that is enough.
+                // The waiting call has returned; that is enough.
                 Some(Reply::Mark(_)) => witness.say(&Order::Enough)?,
                 Some(Reply::Worked(worked)) => return Ok(AtWork { worked: Some(worked), mended, hung: false }),
                 Some(other) => return Err(other.unexpected()),

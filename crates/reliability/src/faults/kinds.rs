@@ -1,46 +1,46 @@
-//! The faults that can be named, as a table.
-//! In: a name. Out: what is done to the disk, and when.
+//! The table of faults.
+//! In: a name. Out: what happens to the disk, and when.
 
 use crate::stamps::MAGIC;
 use disk::{Among, Chosen, Fault};
 use std::time::Duration;
 
-/// Blocks of files' data that are harmed, and blocks of the filesystem's own: few, so that most of it can still be reached.
+/// Damaged blocks of files' data, and of the filesystem's metadata: few, so that most of it is still reachable.
 const DATA_BLOCKS: usize = 64;
 const METADATA_BLOCKS: usize = 8;
-/// Of how many writes one fails.
+/// One write in this many fails.
 const ONE_IN: u32 = 10;
-/// Bytes that a disk takes which is smaller than it reports.
+/// Capacity of a disk that is smaller than it reports, in bytes.
 const ROOM: u64 = 4 << 20;
-/// How much longer requests take on a slow disk.
+/// Additional time of requests on a slow disk.
 const SLOWER: Duration = Duration::from_millis(100);
-/// How long a hanging disk answers nothing.
+/// How long a hanging disk does not answer.
 const HANGS: Duration = Duration::from_secs(10);
 
-/// A fault that can be named.
+/// A fault with a name.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownFault {
     /// Words with hyphens.
     pub name: &'static str,
-    /// What is wrong with the disk, as a sentence without an end.
+    /// The fault, as a sentence without an end.
     pub title: &'static str,
     pub(crate) act: Act,
 }
 
-/// What is done, and when.
+/// What happens, and when.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Act {
     /// Nothing.
     Nothing,
-    /// Bits are turned over while it is unmounted.
+    /// Bits are flipped while it is unmounted.
     Flip(Blocks),
-    /// Blocks cannot be read, from before it is mounted.
+    /// Blocks are unreadable from before mounting.
     Unreadable(Blocks),
-    /// Something happens while it is mounted.
+    /// A fault while it is mounted.
     AtWork(fn(u64) -> Fault),
 }
 
-/// Blocks that are harmed.
+/// Damaged blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocks {
     Data,
@@ -58,7 +58,7 @@ impl Blocks {
 }
 
 impl KnownFault {
-    /// Whether another seed harms it otherwise.
+    /// Whether the effect depends on the seed.
     pub fn is_random(&self) -> bool {
         match self.act {
             Act::Flip(_) | Act::Unreadable(_) => true,
@@ -67,7 +67,7 @@ impl KnownFault {
         }
     }
 
-    /// Whether the harm is there still once the disk is whole again, as no disk mends a bit.
+    /// Whether the damage remains on the repaired disk: no disk repairs a flipped bit.
     pub fn stays(&self) -> bool {
         matches!(self.act, Act::Flip(_))
     }
@@ -123,7 +123,7 @@ pub const FAULTS: [KnownFault; 10] = [
     },
 ];
 
-/// The fault of a name.
+/// The fault of this name.
 pub fn known(name: &str) -> Option<&'static KnownFault> {
     FAULTS.iter().find(|fault| fault.name == name)
 }

@@ -1,4 +1,4 @@
-//! What a contender's faults came to.
+//! A contender's results with faults.
 //! In: [`Round`]s. Out: a [`FaultResult`] with its [`Verdict`].
 
 use super::files::Counts;
@@ -116,20 +116,19 @@ pub struct Harmed {
 }
 
 impl Harmed {
-    /// Its label for people, with the driver where that is another filesystem's.
+    /// Its label for output, with the driver if it is another filesystem's.
     pub fn shown(&self) -> String {
         description::with_driver(&self.contender, self.driver.as_ref())
     }
 
-    /// Holds the faults against the class that the description gives the mount.
+    /// Compares the faults with the class that the description gives the mount.
     pub fn against(&mut self, class: &Durability) {
         self.contradictions = description::against_faults(class, &self.faults);
     }
 }
 
 impl FaultResult {
-    /// Files that could not be read on the whole disk though nothing of the harm was left there: those that stood there before, and those
-    /// that had been acknowledged.
+    /// Files that could not be read on the repaired disk although no damage remains there: original ones, and acknowledged ones.
     pub fn unreadable(&self) -> (u32, u32) {
         let stays = known(&self.name).is_some_and(KnownFault::stays);
         if stays { (0, 0) } else { (self.after.failed, self.kept.failed) }
@@ -137,7 +136,7 @@ impl FaultResult {
 }
 
 impl Round {
-    /// `stays`: the harm is there still on the whole disk, so that what cannot be read there is only reported.
+    /// `stays`: the damage remains on the repaired disk, so an unreadable file there only counts as reported.
     fn verdict(&self, stays: bool) -> Verdict {
         let told = self.failed > 0 || self.read.failed > 0 || self.after.failed > 0 || self.refused.is_some();
         if self.read.silent() > 0 || self.after.silent() > 0 {
@@ -162,7 +161,7 @@ impl Round {
     }
 }
 
-/// All rounds as one.
+/// Combines all rounds.
 pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
     let count = |of: fn(&Round) -> bool| rounds.iter().filter(|round| of(round)).count() as u32;
     let sum = |of: fn(&Round) -> &Counts| {
@@ -244,7 +243,7 @@ mod tests {
         ] {
             assert_eq!(round.verdict(false), wanted, "{round:?}");
         }
-        // A bit that was turned over is still there.
+        // A flipped bit is still there.
         let flipped = Round { after: counts(9, 1, 0, 0), kept: counts(4, 1, 0, 0), ..good() };
         assert_eq!(flipped.verdict(true), Verdict::Reported);
     }

@@ -1,4 +1,4 @@
-//! One contender and one fault, once.
+//! One round of one contender with one fault.
 //! In: a fresh stage on a served disk. Out: a [`Round`].
 
 use super::files::Counts;
@@ -9,56 +9,56 @@ use crate::error::ReliabilityError;
 use disk::Disk;
 use std::time::Duration;
 
-/// Of how many files one is read while something happens at work: each read may take as long as the disk does.
+/// During a fault at work, one file in this many is read: each read may take as long as the disk does.
 const EVERY: usize = 10;
 
-/// What was found once.
+/// Results of one round.
 #[derive(Debug, Clone, Default)]
 pub struct Round {
-    /// Blocks that were harmed, before it was mounted.
+    /// Blocks damaged before mounting.
     pub blocks: u64,
-    /// Requests that failed or waited.
+    /// Requests that failed or were delayed.
     pub met: u64,
-    /// Why it could not be mounted on the harmed disk.
+    /// Why it could not be mounted on the faulty disk.
     pub refused: Option<String>,
-    /// What was read on the harmed disk.
+    /// Files read on the faulty disk.
     pub read: Counts,
-    /// Files that were acknowledged there.
+    /// Files acknowledged there.
     pub acknowledged: u32,
     /// Calls that failed there.
     pub failed: u32,
     /// The first of them.
     pub first_error: Option<String>,
-    /// The slowest.
+    /// The slowest call.
     pub slowest: Duration,
-    /// Whether a call only came back when the disk was mended.
+    /// Whether a call returned only when the disk was repaired.
     pub stuck: bool,
-    /// Whether it did not even then, and the filesystem's own server, or the virtual machine, had to be ended.
+    /// Whether it did not return even then, and the filesystem's own server, or the virtual machine, was killed.
     pub hung: bool,
-    /// How the kernel of the virtual machine that had it mounted ended; what comes after that in a round was not seen.
+    /// How the kernel of the virtual machine was lost; the rest of the round is unknown.
     pub kernel_lost: Option<String>,
     /// Whether it could be written at the end.
     pub access: Access,
-    /// And once the disk was whole again, before it was mounted anew.
+    /// The same on the repaired disk, before it was mounted again.
     pub access_mended: Access,
-    /// Why it could not be mounted anew on the whole disk.
+    /// Why it could not be mounted again on the repaired disk.
     pub refused_again: Option<String>,
-    /// What was read then of the files that stood there before.
+    /// The original files, read there.
     pub after: Counts,
-    /// And of those that had been acknowledged.
+    /// The acknowledged files, read there.
     pub kept: Counts,
-    /// Whether its own check found it whole; absent where it has none.
+    /// Whether its own check found no damage; None if it has no check.
     pub whole: Option<bool>,
-    /// What the check found.
+    /// Output of the check.
     pub damage: Option<String>,
-    /// What the kernel said of the device, its last lines.
+    /// The kernel's last messages about the device.
     pub kernel: Vec<String>,
 }
 
-/// Harms the disk of a contender. `ground` must be fresh, and stand on an image in the folder that `disk` serves.
+/// Injects a fault into a contender's disk. `ground` must be fresh, on an image in the folder that `disk` serves.
 ///
 /// # Errors
-/// It cannot be filled while the disk is whole, or be unmounted once it is whole again; or the disk does not do what it is asked.
+/// It cannot be filled on the intact disk, or unmounted on the repaired one; or the served disk fails.
 pub fn harm(
     ground: &mut Ground<'_>,
     disk: &mut Disk,
@@ -86,14 +86,14 @@ pub fn harm(
         }
         done => {
             done?;
-            // What a disk did that is gone by now was no fault that was asked for.
+            // An error here, such as that of a lost disk, is not the requested fault.
             round.met += disk.mend()?;
             Ok(round)
         }
     }
 }
 
-/// What a place makes of the harm, from mounting to its check.
+/// A round from mounting to the check.
 fn endured(
     place: &mut dyn Place,
     disk: &mut Disk,
@@ -122,7 +122,7 @@ fn endured(
     Ok(())
 }
 
-/// Reads and works on the harmed disk; the files that were acknowledged.
+/// Reads and works on the faulty disk; returns the acknowledged files.
 fn on_harmed(
     place: &mut dyn Place,
     disk: &mut Disk,
@@ -142,7 +142,7 @@ fn on_harmed(
     Ok(worked.acknowledged)
 }
 
-/// Mounts anew on the whole disk, looks at everything, and asks the check.
+/// Mounts again on the repaired disk, inspects everything, and runs the check.
 fn on_whole(place: &mut dyn Place, acknowledged: &[u32], round: &mut Round) -> Result<(), ReliabilityError> {
     round.refused_again = place.mount()?;
     if round.refused_again.is_none() {

@@ -1,5 +1,5 @@
-//! Work on a disk that fails: files that are written and synced, each call with its answer.
-//! In: a folder. Out: which files were acknowledged, which calls failed, how long the slowest took, and whether it can still be written at the end.
+//! Work on a faulty disk: files are written and synced, with the result of each call.
+//! In: a folder. Out: acknowledged files, failed calls, the slowest call, and whether the filesystem is still writable at the end.
 
 use super::files::{Counts, Known};
 use rustix::io::Errno;
@@ -9,16 +9,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Files that are written and synced one by one, and of how many sectors: 64 KiB, together more than a full disk takes.
+/// Number of files written and synced one by one, and their sectors: 64 KiB, together more than a full disk holds.
 const SYNCED: u32 = 100;
 const SECTORS: u32 = 128;
-/// Files that are written after them and synced together.
+/// Number of files written after them and synced together.
 const TOGETHER: u32 = 20;
-/// Numbers of these files begin here.
+/// The first number of these files.
 const FIRST: u32 = 1 << 20;
-/// Where they lie.
+/// Their folder.
 const FOLDER: &str = "made";
-/// How long it goes on at most.
+/// Time limit of the work.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Whether a filesystem can be written.
@@ -36,12 +36,12 @@ pub enum Access {
     Writable,
 }
 
-/// What came of it.
+/// Result of the work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Worked {
-    /// What was read before.
+    /// Files read before.
     pub read: Counts,
-    /// Numbers of the files that are safe by what was answered.
+    /// Numbers of the acknowledged files.
     pub acknowledged: Vec<u32>,
     pub failed: u32,
     pub first_error: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Worked {
     pub access: Access,
 }
 
-/// Works until all is done, the time is over, or it is told to stop: `lives` is told before each call, and answers whether to make it.
+/// Works until all is done, the time is over, or it is stopped: `lives` is called before each call and returns whether to make it.
 pub(crate) fn work(root: &Path, lives: &mut dyn FnMut() -> bool) -> Worked {
     let mut hand = Hand { done: Worked::default(), lives, until: Instant::now() + LIMIT };
     let folder = root.join(FOLDER);
@@ -72,12 +72,12 @@ pub(crate) fn work(root: &Path, lives: &mut dyn FnMut() -> bool) -> Worked {
     hand.done
 }
 
-/// The file that is written as this one.
+/// The file of this number.
 pub(crate) fn made(root: &Path, number: u32) -> Known {
     Known::new(root.join(FOLDER).join(number.to_string()), FIRST + number, SECTORS)
 }
 
-/// Whoever makes the calls.
+/// Makes the calls.
 struct Hand<'a> {
     done: Worked,
     lives: &'a mut dyn FnMut() -> bool,
@@ -85,7 +85,7 @@ struct Hand<'a> {
 }
 
 impl Hand<'_> {
-    /// Makes a call, where there is time.
+    /// Makes a call, if there is time.
     fn call<T>(&mut self, name: &str, call: impl FnOnce() -> io::Result<T>) -> Option<T> {
         if Instant::now() > self.until || !(self.lives)() {
             return None;
@@ -104,7 +104,7 @@ impl Hand<'_> {
     }
 }
 
-/// Whether a filesystem can be written: a file is made and synced.
+/// Whether a filesystem is writable: creates and syncs a file.
 pub(crate) fn access(path: &Path) -> Access {
     let made = std::fs::write(path, "probe").and_then(|()| std::fs::File::open(path)?.sync_all());
     match made {

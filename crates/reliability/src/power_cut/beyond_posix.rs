@@ -1,8 +1,7 @@
-//! Whether a program passes power cuts only because filesystems give more than POSIX: fsync of a new file makes its name safe, too.
-//! In: a program. Out: which names of files that it synced POSIX lets be gone, and whether its check passes without them.
+//! Whether a program passes power cuts only because filesystems give more than POSIX: fsync of a new file also makes its name durable.
+//! In: a program. Out: which names of synced files may be gone according to POSIX, and whether its check passes without them.
 //!
-//! The program does its work once more in a plain folder and is recorded. Of what it leaves, these names are taken away, and its check gets all
-//! of its lines.
+//! The program runs once more in a plain folder and is recorded. These names are removed from its result, and its check gets all of its lines.
 
 use super::program::{FOLDER, Program, Running};
 use crate::error::{ReliabilityError, doing};
@@ -17,16 +16,16 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use trace::{NameAtRisk, Recording, Trace, Watcher};
 
-/// Names in a result.
+/// Most names in a result.
 const NAMES_KEPT: usize = 20;
-/// Bytes that a program may print.
+/// Most bytes that a program may print.
 const PRINTED_LIMIT: u64 = 256 << 20;
-/// Bytes that a program may not take from the host's disk, however large its own would be.
+/// Free bytes of the host's disk that a program must leave, however large its own disk would be.
 const KEPT_FREE: u64 = 256 << 20;
-/// How long what a program started may go on after its end: strace waits for all of it.
+/// How long a program's children may run after its end: strace waits for all of them.
 const GOES_ON: Duration = Duration::from_secs(10);
-/// What runs the program, in a session of its own: its lines go to the file that comes first, its status and group to files beside it. In the
-/// end its group is killed, as after each cut.
+/// Runs the program in its own session: its lines go to the first file, its status and group to files beside that. At the end its group is
+/// killed, as after each cut.
 const RUN: &str = r#"echo $$ >"$0.group"; "$@" >"$0" 2>/dev/null </dev/null; echo $? >"$0.status"; kill -KILL 0"#;
 
 /// What a program relies on beyond POSIX.
@@ -42,20 +41,20 @@ pub struct BeyondPosix {
     pub unseen: Option<String>,
 }
 
-/// Where and how long a program is looked at.
+/// Where and how long a program is inspected.
 pub struct Look<'l> {
     /// The program.
     pub program: &'l Program,
-    /// A folder that is empty, and that users whom the program may become can enter.
+    /// An empty folder, accessible to users that the program may become.
     pub folder: &'l Path,
     /// Bytes that the program may write there.
     pub room: u64,
-    /// Whether to go on.
+    /// Whether to continue.
     pub go_on: &'l dyn Fn() -> bool,
 }
 
 impl Look<'_> {
-    /// Looks.
+    /// Runs the inspection.
     ///
     /// # Errors
     /// The user stopped it. If the program cannot be checked, the reason is in [`BeyondPosix::unseen`].
@@ -81,7 +80,7 @@ impl Look<'_> {
         if at_risk.is_empty() {
             return Ok(looked);
         }
-        // The check may change what it looks at.
+        // The check may change the files that it reads.
         let (place, copy) = (folder.join(FOLDER), folder.join("copy"));
         let copying = ["cp", "-a", "--reflink=auto", "--", FOLDER, "copy"].map(String::from);
         let copied = Running::start(&copying, folder, Stdio::null())
@@ -99,7 +98,7 @@ impl Look<'_> {
         Ok(looked)
     }
 
-    /// Has the program do its work while it is recorded; the lines that it printed.
+    /// Runs the program while it is recorded; returns the lines that it printed.
     fn recorded(&self) -> Result<(Trace, Vec<String>), String> {
         let out = self.folder.join("printed");
         let [group, status] = ["group", "status"].map(|of| out.with_extension(of));
@@ -108,7 +107,7 @@ impl Look<'_> {
         let mut asked = Recording {
             command: words.collect(),
             folder: self.folder.join(FOLDER),
-            // It slows the program down and is ready at once; nothing is timed here.
+            // strace slows the program down but is ready at once; nothing is timed here.
             watcher: Some(Watcher::Strace),
             made_by: String::new(),
             now: String::new(),
@@ -150,7 +149,7 @@ impl Look<'_> {
                     Err("its child processes continued after its end")
                 }
                 _ if fs::metadata(out).is_ok_and(|out| out.len() > PRINTED_LIMIT) => Err("it printed too much"),
-                // Others write to the same disk: what is in the folder is counted only once the disk has lost that much.
+                // Others write to the same disk, so the folder's content is counted only once the disk has lost this much.
                 _ if free.saturating_sub(self::free(self.folder)) > self.room => self.fits(),
                 _ => Ok(()),
             }
@@ -158,8 +157,8 @@ impl Look<'_> {
         trace::record_while(asked, &|| go_on().map_err(String::from)).map(|recorded| recorded.trace)
     }
 
-    /// Whether the folder has no more in it than its disk would hold, and leaves the host enough. Files that the program deleted and keeps open
-    /// are in no folder; for those the host's bound is there.
+    /// Whether the folder has no more content than its disk would hold, and leaves the host enough space. Deleted files that the program
+    /// keeps open are in no folder; the host's limit covers those.
     fn fits(&self) -> Result<(), &'static str> {
         match () {
             _ if free(self.folder) < KEPT_FREE => Err("its host had too little free space"),
@@ -169,12 +168,12 @@ impl Look<'_> {
     }
 }
 
-/// Bytes that are free where a folder lies.
+/// Free bytes of a folder's filesystem.
 fn free(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(0, |found| found.f_bfree.saturating_mul(found.f_frsize))
 }
 
-/// Bytes that the files of a folder and of those in it take, without following links. What is gone when its turn comes counts nothing.
+/// Bytes of the files in a folder and its subfolders, without following links. Files that vanish meanwhile do not count.
 fn used(folder: &Path) -> u64 {
     let (mut bytes, mut folders) = (0_u64, vec![folder.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -189,7 +188,7 @@ fn used(folder: &Path) -> u64 {
     bytes
 }
 
-/// Puts a name back to what it was when its folder was last synced.
+/// Restores a name to its state when its folder was last synced.
 fn take_away(folder: &Path, at_risk: &NameAtRisk) -> io::Result<()> {
     let path = folder.join(&at_risk.name);
     match &at_risk.former {
@@ -199,7 +198,7 @@ fn take_away(folder: &Path, at_risk: &NameAtRisk) -> io::Result<()> {
     }
 }
 
-/// Kills the processes of the group that a file names, which go on where recording ended before they did.
+/// Kills the processes of the group that a file names, which may outlive an early end of the recording.
 fn kill(group: &Path) {
     let named = fs::read_to_string(group).ok().and_then(|text| text.trim().parse().ok());
     if let Some(group) = named.and_then(rustix::process::Pid::from_raw) {

@@ -1,5 +1,5 @@
 //! The power cuts of one contender: work on a recorded disk, then one state after the other.
-//! In: where a contender stands on a served disk, and the work. Out: a [`Survived`].
+//! In: a contender on a served disk, and the work. Out: a [`Survived`].
 
 use super::ground::{AfterCut, Ground, Place};
 use super::hands::{Marker, Question, Seen};
@@ -17,54 +17,54 @@ use records::{Closing, Contender};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Of how many states one is given to the filesystem's own check.
+/// The filesystem's own check runs on one state in this many.
 const CHECKED: usize = 20;
 
-/// Kernels that may be lost over one contender's states, each of which costs a boot.
+/// Most kernels lost to one contender's states, each of which costs a boot.
 const MOST_LOST: u32 = 50;
 
-/// What is done while the disk is recorded.
+/// The work while the disk is recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// What filesystems promise, and so long a work that nobody syncs.
+    /// Steps of guarantees, followed by unsynced work of this duration.
     Promises {
-        /// Longer than the kernel holds back what nobody syncs, or its loss is not seen whole.
+        /// Longer than the kernel delays writeback; otherwise the loss is not seen completely.
         unsynced: Duration,
-        /// Which of them, with which variants.
+        /// Which guarantees, with which variants.
         chosen: Chosen,
     },
-    /// A program that says what it has made safe.
+    /// A program that prints what it has made durable.
     Program(Program),
 }
 
 /// How a contender's power is cut.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cuts {
-    /// What is done.
+    /// The work.
     pub work: Work,
-    /// States to look at.
+    /// Number of states.
     pub states: u32,
-    /// Whether the disk lies about its flushes.
+    /// Whether the disk lies about flushes.
     pub lying: bool,
-    /// Whether a write is torn within a block in every state.
+    /// Whether every state has a write torn within a block.
     pub torn: bool,
-    /// Folder in which states are kept that show something broken.
+    /// Folder for states that show something broken.
     pub keep: Option<PathBuf>,
     /// Seed of work and states.
     pub seed: u64,
 }
 
 impl Cuts {
-    /// So many of its states; `turn`: the first choice, the second and so on are made by dice of their own.
+    /// A choice of states; each `turn` (the first choice, the second and so on) has its own random numbers.
     pub(crate) fn choice(&self, count: usize, turn: u64) -> Choice {
         Choice { count, seed: self.seed ^ turn, torn: self.torn }
     }
 }
 
-/// Whoever watches: told how many states were looked at, and asked whether to go on.
+/// Called with the number of inspected states; returns whether to continue.
 pub type Watcher<'w> = dyn Fn(u32) -> bool + Sync + 'w;
 
-/// The disk to which returns are marked, and whoever watches.
+/// Marks returns in the disk's record, and calls the watcher.
 struct DiskMarker<'a> {
     disk: &'a mut Disk,
     watcher: &'a Watcher<'a>,
@@ -81,17 +81,17 @@ impl Marker for DiskMarker<'_> {
     }
 }
 
-/// What is counted of a work over all states.
+/// Counts over all states of a work.
 pub(crate) trait Account {
-    /// The states to look at, in the order of their cuts.
+    /// The states to inspect, in the order of their cuts.
     fn states(&self, record: &Record, cuts: &Cuts) -> Vec<State>;
-    /// What is to be looked at after a cut.
+    /// What to inspect after a cut.
     fn question(&self, record: &Record, cut: usize) -> Question;
-    /// Takes in what was seen.
+    /// Adds the findings of a state.
     fn note(&mut self, record: &Record, looked: &Looked, question: &Question, seen: &Seen);
-    /// What was seen broken, each with the plainest state that shows it.
+    /// Everything that was broken, each with the simplest state that shows it.
     fn shown(&self, record: &Record) -> Vec<Shown>;
-    /// Adds what was found.
+    /// Adds the counts to the result.
     fn tell(self: Box<Self>, survived: &mut Survived);
 }
 
@@ -102,10 +102,10 @@ fn account<'c>(cuts: &'c Cuts, root: &Path, lines: Vec<String>) -> Box<dyn Accou
     }
 }
 
-/// Cuts a contender's power again and again. What it stands on must be an image in the folder that `disk` serves.
+/// Cuts a contender's power again and again. Its image must be in the folder that `disk` serves.
 ///
 /// # Errors
-/// The work fails on the whole filesystem, the disk does not do what it is asked, or the watcher wants no more. A state that cannot be mounted is no error.
+/// The work fails on the intact filesystem, the served disk fails, or the watcher stops the run. A state that cannot be mounted is not an error.
 pub fn cut(
     ground: &mut Ground<'_>,
     disk: &mut Disk,
@@ -150,7 +150,7 @@ pub fn cut(
     Ok(survived)
 }
 
-/// What was found of the filesystem itself.
+/// Findings about the filesystem itself.
 #[derive(Debug, Default)]
 struct Found {
     mounted: Vec<f64>,
@@ -166,7 +166,7 @@ struct Found {
 }
 
 impl Found {
-    /// Mounts what the disk holds now, and looks. None where it cannot be mounted, or the kernel did not survive it.
+    /// Mounts the disk's present state and inspects it. None if it cannot be mounted, or the kernel crashed.
     fn state(
         &mut self,
         place: &mut dyn Place,
@@ -206,7 +206,7 @@ impl Found {
         }
     }
 
-    /// What is known without the account; `set_up`: what was found when it was mounted first.
+    /// Everything except the account; `set_up`: what was found at the first mount.
     fn result(self, record: &Record, contender: &Contender, cuts: &Cuts, set_up: &records::Found) -> Survived {
         let states = self.mounted.len() as u32 + self.refused + self.lost;
         let flushes = record.moments.iter().filter(|moment| matches!(moment.event, Event::Flushed(_))).count();

@@ -1,16 +1,16 @@
-//! Work that nobody syncs: small files, one after the other, of which a cut takes the last ones.
-//! In: a folder. Out: which of the files are whole after a cut.
+//! Unsynced work: small files, one after the other, of which a cut loses the last ones.
+//! In: a folder. Out: which of the files are intact after a cut.
 
 use crate::stamps::{self, Sector, Stamp};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Its file numbers begin here, beyond those of the promises.
+/// First file number, above those of the promises.
 const FILES: u32 = 1 << 24;
-/// Entries of a folder.
+/// Entries per folder.
 const FOLDER: u32 = 1000;
 
-/// So many whole ones in a row, and all before them are taken for whole: five seconds.
+/// After this many intact ones in a row, all earlier ones count as intact: five seconds.
 const ENOUGH: u32 = 100;
 
 /// The diary of a work.
@@ -20,12 +20,12 @@ pub(crate) struct Diary {
 }
 
 impl Diary {
-    /// The one below `root`.
+    /// The diary below `root`.
     pub fn of(root: &Path) -> Diary {
         Diary { folder: root.join("diary") }
     }
 
-    /// Makes its folder below `root`.
+    /// Creates its folder below `root`.
     pub fn begin(root: &Path) -> io::Result<Diary> {
         let diary = Diary::of(root);
         std::fs::create_dir(&diary.folder)?;
@@ -36,7 +36,7 @@ impl Diary {
         self.folder.join((entry / FOLDER).to_string()).join(entry.to_string())
     }
 
-    /// Writes an entry, one after the other from 0.
+    /// Writes an entry; entries are numbered from 0.
     pub fn write(&self, entry: u32) -> io::Result<()> {
         let path = self.path(entry);
         if entry.is_multiple_of(FOLDER) {
@@ -45,7 +45,7 @@ impl Diary {
         stamps::write(&path, FILES + entry, 0, 0..1, 0).map(drop)
     }
 
-    /// The first of so many entries that is not whole, looked for from the last one back until enough in a row are; None where all are.
+    /// The first of the written entries that is not intact, searched backwards until enough in a row are; None if all are intact.
     pub fn first_lost(&self, written: u32) -> Option<u32> {
         let (mut first, mut in_a_row) = (None, 0);
         for entry in (0..written).rev() {

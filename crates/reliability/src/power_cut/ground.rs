@@ -1,5 +1,5 @@
-//! Where a contender stands while its power is cut: on this machine, or in a virtual one of another kernel.
-//! In: a stage on a served disk. Out: work that is done there, and what is seen in the states that a cut leaves.
+//! Where a contender runs while its power is cut: on this machine, or in a virtual machine with another kernel.
+//! In: a stage on a served disk. Out: work done there, and what is found in the states after a cut.
 
 use super::campaign::Work;
 use super::hands::{self, Hands, Marker, Question, Seen};
@@ -11,10 +11,10 @@ use staging::{Remote, Remountable, Serial, Stage, Staged, StagingError};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Lines of the kernel's log that are kept of a state that could not be mounted.
+/// Lines of the kernel's log kept for a state that could not be mounted.
 const KERNEL_LINES: usize = 6;
 
-/// A place for power cuts.
+/// The place of a contender during power cuts.
 pub struct Ground<'g>(Box<dyn Place + 'g>);
 
 impl<'g> Ground<'g> {
@@ -23,7 +23,7 @@ impl<'g> Ground<'g> {
         Ground(Box::new(Here { stage, hands: None }))
     }
 
-    /// In a virtual machine: a state that takes its kernel down costs a boot.
+    /// In a virtual machine: a state that crashes its kernel costs a boot.
     pub fn in_guest(remote: Remote<Serial<'g>>) -> Ground<'g> {
         Ground(Box::new(InGuest::of(remote)))
     }
@@ -33,30 +33,30 @@ impl<'g> Ground<'g> {
     }
 }
 
-/// What became of a state.
+/// Outcome of a state.
 #[derive(Debug)]
 pub(crate) enum AfterCut {
-    /// It was mounted; how long that took, what was seen, and what its check said, where it was asked.
+    /// It was mounted: duration of the mount, findings, and the check's result, if it ran.
     Mounted { took: Duration, seen: Seen, check: Option<Box<Closing>> },
-    /// It could not be; what was answered.
+    /// Mounting failed, with this error.
     Refused(String),
-    /// The kernel that had to do with it is gone, or hangs.
+    /// The kernel crashed or hangs.
     Lost(String),
 }
 
-/// What is asked of it.
+/// Operations of a place.
 pub(crate) trait Place {
-    /// Where it is mounted and unmounted.
+    /// The stage, for mounting and unmounting.
     fn stage(&mut self) -> &mut dyn Remountable;
-    /// The image on which it stands, as a file of this machine.
+    /// Its image, as a file of this machine.
     fn image(&self) -> Option<PathBuf>;
-    /// Lays out what stands there before the power may go, and has it safe.
+    /// Writes and syncs the initial files, before the power may fail.
     fn set_up(&mut self, work: &Work, seed: u64) -> Result<(), ReliabilityError>;
-    /// Does what was laid out; the lines of a program.
+    /// Does the work; returns a program's lines.
     fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError>;
-    /// Mounts what the disk holds now, looks, unmounts, and has it checked.
+    /// Mounts the disk's present state, inspects it, unmounts, and runs the check.
     fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError>;
-    /// Goes on after the kernel was lost.
+    /// Continues after the kernel was lost.
     fn begin_again(&mut self) -> Result<(), ReliabilityError>;
 
     /// The kernel that mounts it.
@@ -76,7 +76,7 @@ struct Here<'g, 's> {
 }
 
 impl Here<'_, '_> {
-    /// A refusal, with what the kernel said of the device.
+    /// An error of mounting, with the kernel's messages about the device.
     fn refused(&self, error: &StagingError, since: f64) -> String {
         let name = self.stage.device().map(|device| device.name.clone()).unwrap_or_default();
         kernel_log::explaining(&kernel_log::words_of(&name, since, KERNEL_LINES), error)

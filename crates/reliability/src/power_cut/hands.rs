@@ -1,7 +1,7 @@
-//! Whoever carries out a work, and looks at what a cut left of it: with a root at hand, and without a word of the disk below.
+//! Does the work, and inspects what a cut left. Works on a mounted root and does not know the disk below.
 //! In: a [`Work`], a root, and a [`Question`]. Out: marks, and what was [`Seen`].
 //!
-//! It works in this process, or in one beside a stage elsewhere.
+//! Runs in this process, or in a process next to a remote stage.
 
 use super::campaign::Work;
 use super::diary::Diary;
@@ -13,41 +13,41 @@ use crate::error::ReliabilityError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Whoever is told what has returned, and whether to go on.
+/// Receives marks of returned calls, and can stop the work.
 pub(crate) trait Marker: Send {
-    /// Marks that something has returned.
+    /// Marks that a call has returned.
     fn mark(&mut self, word: u64) -> Result<(), ReliabilityError>;
 
-    /// An error where nobody wants more.
+    /// An error if the run was stopped.
     fn go_on(&mut self) -> Result<(), ReliabilityError>;
 }
 
-/// What is to be looked at in a state that is mounted.
+/// What to inspect in a mounted state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Question {
-    /// Each is looked at by itself.
+    /// Each is inspected by itself.
     pub proofs: Vec<Proof>,
-    /// Entries of the diary that had been written.
+    /// Written entries of the diary.
     pub diary: u32,
 }
 
-/// What was seen.
+/// Findings in a state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Of each proof.
+    /// One for each proof.
     pub findings: Vec<Finding>,
-    /// The first entry of the diary that is gone.
+    /// The first lost entry of the diary.
     pub first_lost: Option<u32>,
 }
 
-/// A work that is laid out.
+/// A work with its initial files.
 pub(crate) enum Hands {
     Promises(Box<PromiseWork>),
     Program { program: Program, root: PathBuf },
 }
 
 impl Hands {
-    /// Lays out what stands there before the power may go.
+    /// Writes the initial files, before the power may fail.
     pub fn set_up(work: &Work, root: &Path, seed: u64) -> Result<Hands, ReliabilityError> {
         match work {
             Work::Promises { unsynced, chosen } => {
@@ -60,7 +60,7 @@ impl Hands {
         }
     }
 
-    /// Does it, and marks what has returned. The lines of a program, each of which is one mark.
+    /// Does the work, and marks returned calls. Returns a program's lines, each of which is one mark.
     pub fn work(&mut self, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
         match self {
             Hands::Promises(work) => work.work(marker).map(|()| Vec::new()),
@@ -69,7 +69,7 @@ impl Hands {
     }
 }
 
-/// Looks below a root.
+/// Inspects the files below a root.
 pub(crate) fn look(root: &Path, question: &Question) -> Seen {
     let findings = question.proofs.iter().map(|proof| proof.look(root)).collect();
     Seen { findings, first_lost: Diary::of(root).first_lost(question.diary) }

@@ -1,5 +1,5 @@
-//! Power cuts of a contender in a virtual machine: the disk is served here, and everything on it is done and seen there.
-//! In: a stage in a guest. Out: what its witness says. A guest that a state takes down is booted again.
+//! Power cuts of a contender in a virtual machine: the disk is served here; all work and inspection happens there.
+//! In: a stage in a guest. Out: replies of its witness. A guest that crashes is booted again.
 
 use super::campaign::Work;
 use super::ground::{AfterCut, Place};
@@ -10,10 +10,10 @@ use staging::{Remote, Remountable, Serial, Staged, StagingError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long mounting, looking, unmounting or checking a state may take there, each: a kernel that takes longer hangs.
+/// Time limit for each mount, inspection, unmount or check of a state there: a kernel that takes longer hangs.
 const STATE_LIMIT: Duration = Duration::from_secs(300);
 
-/// How often another guest is tried: a busy machine may not boot one in time.
+/// Most attempts to boot another guest: a busy machine may not boot one in time.
 const BOOTS: u32 = 3;
 
 /// A guest.
@@ -24,7 +24,7 @@ impl<'g> InGuest<'g> {
         InGuest(Guest::of(remote))
     }
 
-    /// A refusal with what the kernel there said of it; or the loss of the kernel.
+    /// An error of mounting, with the messages of the kernel there; or the loss of that kernel.
     fn refused(&mut self, error: &StagingError, since: f64) -> AfterCut {
         if self.0.remote.is_lost() {
             return AfterCut::Lost(error.to_string());
@@ -84,7 +84,7 @@ impl Place for InGuest<'_> {
     }
 
     fn state(&mut self, question: &Question, check: bool) -> Result<AfterCut, ReliabilityError> {
-        // A guest that cannot do this is not to be trusted with the next state.
+        // A guest that fails here cannot be trusted with the next state.
         Ok(self.looked_at(question, check).unwrap_or_else(|error| AfterCut::Lost(error.to_string())))
     }
 

@@ -1,5 +1,5 @@
-//! The promises as they are carried out: each several times, their steps mixed, side by side, every return marked in the record of the disk.
-//! In: a root to work in. Out: marks, and how far each had come at a cut.
+//! The promises as executed: each several times, with mixed steps, in parallel; each return is marked in the record of the disk.
+//! In: a root to work in. Out: marks, and the progress of each at a cut.
 
 use crate::error::{ReliabilityError, doing};
 use crate::power_cut::promises::{Chosen, Place, TESTED, Tested};
@@ -10,22 +10,22 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
-/// How often each promise is carried out while others sync, and while nobody does.
+/// How often each promise is executed while others sync, and during unsynced work.
 const BUSY: u32 = 4;
 const QUIET: u32 = 4;
-/// How often a variant with a later fsync is: more would make each state slow to look at.
+/// How often a variant with a later fsync is executed: more would make the inspection of each state slow.
 const WITH_LATER: u32 = 2;
-/// File numbers of one carrying-out.
+/// File numbers of one execution.
 const FILES: u32 = 16;
 /// Marks of the diary have this bit.
 const DIARY: u64 = 1 << 40;
 
-/// One carrying-out of a promise.
+/// One execution of a promise.
 pub(crate) struct Instance {
     number: usize,
     pub promise: usize,
     pub place: Place,
-    /// Whether it is done in the second part, in which nobody syncs.
+    /// Whether it belongs to the second part, without syncs.
     pub quiet: bool,
     done: u32,
 }
@@ -40,13 +40,13 @@ impl Instance {
     }
 }
 
-/// All of them.
+/// All executions.
 pub(crate) struct Instances {
     pub all: Vec<Instance>,
 }
 
 impl Instances {
-    /// All that there are below `root`, each in a folder of its own.
+    /// All executions below `root`, each in its own folder.
     pub fn below(root: &Path, chosen: &Chosen) -> Instances {
         let mut all = Vec::new();
         for &promise in &chosen.0 {
@@ -65,10 +65,10 @@ impl Instances {
         Instances { all }
     }
 
-    /// Lays out what all of them need below `root`.
+    /// Writes the initial files of all of them below `root`.
     ///
     /// # Errors
-    /// What was being done, and what the system answered.
+    /// The action and the system's error.
     pub fn set_up(root: &Path, chosen: &Chosen) -> Result<Instances, ReliabilityError> {
         let mut instances = Instances::below(root, chosen);
         for one in &mut instances.all {
@@ -81,7 +81,7 @@ impl Instances {
         Ok(instances)
     }
 
-    /// Those of a part, dealt out to so many who carry them out side by side.
+    /// Distributes those of one part to this many threads.
     pub fn dealt(&mut self, quiet: bool, hands: usize) -> Vec<Vec<&mut Instance>> {
         let mut dealt: Vec<Vec<&mut Instance>> = (0..hands).map(|_| Vec::new()).collect();
         for (turn, one) in self.all.iter_mut().filter(|one| one.quiet == quiet).enumerate() {
@@ -91,10 +91,10 @@ impl Instances {
     }
 }
 
-/// Carries out one step of any of these that is not finished; its mark. None: all are.
+/// Executes one step of a random unfinished one; returns its mark, or None if all are finished.
 ///
 /// # Errors
-/// What was being done, and what the system answered.
+/// The action and the system's error.
 pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Option<u64>, ReliabilityError> {
     loop {
         let mut open: Vec<&mut &mut Instance> = of.iter_mut().filter(|one| !one.is_finished()).collect();
@@ -107,19 +107,19 @@ pub(crate) fn step(of: &mut [&mut Instance], dice: &mut impl Rng) -> Result<Opti
                 one.done += 1;
                 return Ok(Some((one.number as u64) << 16 | u64::from(one.done)));
             }
-            // No mark says that it was begun, and so it is not put to the test.
+            // There is no mark of its start, so it is not tested.
             Err(error) if one.done == 0 && has_none(&error) => one.done = one.promise().steps(),
             Err(error) => return Err(doing(format!("step {} of {}", one.done, one.promise().name()))(error)),
         }
     }
 }
 
-/// Whether a filesystem answers so that has no such thing: root is permitted everything else.
+/// Whether this error means that the filesystem lacks the feature: root has permission for everything else.
 fn has_none(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported)
 }
 
-/// Steps that are left of these.
+/// Remaining steps of these.
 pub(crate) fn left(of: &[&mut Instance]) -> u32 {
     of.iter().map(|one| one.promise().steps() - one.done).sum()
 }
@@ -129,17 +129,17 @@ pub(crate) fn diary_mark(entry: u32) -> u64 {
     DIARY | u64::from(entry)
 }
 
-/// How far everything had come when the power went.
+/// Progress of everything when the power failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Steps that had returned, of each instance.
+    /// Returned steps of each instance.
     pub done: Vec<u32>,
-    /// Entries of the diary that had.
+    /// Returned entries of the diary.
     pub diary: u32,
 }
 
 impl Progress {
-    /// Before event `cut` of the record.
+    /// Progress before event `cut` of the record.
     pub fn at(record: &Record, cut: usize, instances: usize) -> Progress {
         let mut progress = Progress { done: vec![0; instances], diary: 0 };
         for moment in &record.moments[..cut.min(record.moments.len())] {
@@ -157,7 +157,7 @@ impl Progress {
     }
 }
 
-/// When an entry of the diary had returned, since the recording began.
+/// When an entry of the diary had returned, since the start of the recording.
 pub(crate) fn diary_time(record: &Record, entry: u32) -> Option<Duration> {
     let of = Event::Marked(diary_mark(entry));
     record.moments.iter().find(|moment| moment.event == of).map(|moment| moment.at)

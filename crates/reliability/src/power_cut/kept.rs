@@ -1,5 +1,5 @@
-//! States that show something broken, kept in files, and looked at again.
-//! In: the disk as a cut left it, and what was found there. Out: an image and a description beside it; and of these the same finding, or not.
+//! States that show something broken, saved in files, and inspected again.
+//! In: the disk after a cut, and the finding. Out: an image and its description; and from these the same finding, or not.
 
 use super::campaign::Account;
 use super::ground::{AfterCut, Ground, Place};
@@ -22,24 +22,24 @@ use system::input;
 
 /// Version of the description.
 const FORMAT: u32 = 1;
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const PIECE: usize = 1 << 20;
-/// Bytes of a description at most: a million lines of a program.
+/// Most bytes of a description: a million lines of a program.
 const DESCRIPTION_LIMIT: u64 = 256 << 20;
 
-/// What a state shows broken.
+/// What is broken in a state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Proof {
     /// It cannot be mounted.
     Mount,
-    /// A promise, carried out at these places.
+    /// A promise, executed at these places.
     Promise { name: String, places: Vec<KeptPlace> },
     /// A program's check, with the lines that the program had printed.
     Program { check: Vec<String>, lines: Vec<String>, limit_seconds: f64 },
 }
 
-/// Where a promise was carried out, below the root, and how many of its steps had returned.
+/// Where a promise was executed, below the root, and how many of its steps had returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KeptPlace {
     pub folder: PathBuf,
@@ -55,38 +55,38 @@ pub(crate) struct Shown {
     pub proof: Proof,
 }
 
-/// A state in a file, with all that is needed to look at it again.
+/// A state in a file, with everything that is needed to inspect it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptState {
     format: u32,
-    /// The contender, as it was made and mounted.
+    /// The contender, with its mkfs and mount options.
     pub contender: Contender,
-    /// Kernel on which it was found.
+    /// The kernel of the finding.
     pub kernel: String,
-    /// Bytes of the disk.
+    /// Size of the disk in bytes.
     pub bytes: u64,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What of the writes that were not safe was left, in words.
+    /// Which of the unsafe writes survived, in words.
     pub left: String,
-    /// Name of the image, beside this.
+    /// Name of the image, in the same folder.
     pub image: PathBuf,
     proof: Proof,
 }
 
-/// What is found of a state that was kept.
+/// Result of inspecting a saved state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookedAgain {
-    /// Kernel on which it was looked at.
+    /// The present kernel.
     pub kernel: String,
     /// What is broken, if anything.
     pub found: Option<String>,
 }
 
-/// Keeps the plainest state of everything that was seen broken in a folder; names of the descriptions.
+/// Saves the simplest state of everything that was broken; returns the names of the descriptions.
 ///
 /// # Errors
-/// A file cannot be written, or the disk does not do what it is asked.
+/// A file cannot be written, or the served disk fails.
 pub(crate) fn keep(
     place: &mut dyn Place,
     disk: &mut Disk,
@@ -122,7 +122,7 @@ pub(crate) fn keep(
     Ok(kept)
 }
 
-/// All that can be kept of a work: what was seen broken in it, and the states that could not be mounted or took their kernel down.
+/// Everything of a work that can be saved: what was broken, and the states that could not be mounted or crashed their kernel.
 pub(crate) fn shown(account: &dyn Account, record: &Record, [refusal, loss]: [&Option<Example>; 2]) -> Vec<Shown> {
     let of = |(name, example): (&str, &Option<Example>)| {
         let example = example.clone()?;
@@ -131,7 +131,7 @@ pub(crate) fn shown(account: &dyn Account, record: &Record, [refusal, loss]: [&O
     account.shown(record).into_iter().chain([("mount", refusal), ("kernel", loss)].into_iter().filter_map(of)).collect()
 }
 
-/// A name without anything that a shell or a folder minds.
+/// A name without characters that are special to a shell or a folder.
 fn file_name(label: &str, what: &str) -> String {
     let plain = |text: &str| {
         let kept = |next: char| if next.is_ascii_alphanumeric() || "+.=-".contains(next) { next } else { '-' };
@@ -140,8 +140,8 @@ fn file_name(label: &str, what: &str) -> String {
     format!("{}-{}", plain(label), plain(what))
 }
 
-/// A new file in the place of one that an earlier run kept. A link of that name goes, and what it leads to stays. No other user can
-/// open it: a disk holds files that programs keep for themselves.
+/// A new file in place of one from an earlier run. A link of that name is removed, its target stays. Other users cannot open the file: a
+/// disk may hold private files of programs.
 fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
     match folder.remove(name) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -149,13 +149,13 @@ fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
     }
 }
 
-/// Copies a disk's content, without what is zeros; its size. `fresh`: into a file that is empty.
+/// Copies a disk's content, without zeros; returns its size. `fresh`: the target is empty.
 fn copy(from: &Path, target: &File, fresh: bool) -> io::Result<u64> {
     let source = input::open(from).map_err(io::Error::other)?;
     let bytes = source.metadata()?.len();
     target.set_len(bytes)?;
     if !fresh {
-        // What was there before goes where the state has zeros.
+        // Clears old content where the state has zeros.
         let clears = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(target, clears, 0, bytes)?;
     }
@@ -179,7 +179,7 @@ impl KeptState {
     /// Reads a description.
     ///
     /// # Errors
-    /// It cannot be read, or is none.
+    /// It cannot be read, or is invalid.
     pub fn read(path: &Path) -> io::Result<KeptState> {
         let text = input::text_file(path, DESCRIPTION_LIMIT).map_err(io::Error::other)?;
         let kept: KeptState = serde_json::from_str(&text)?;
@@ -197,10 +197,10 @@ impl KeptState {
         }
     }
 
-    /// Puts the state, from the image beside its description in `folder`, below its contender where that stands now, and looks.
+    /// Loads the state, from the image in `folder`, into the contender's disk, and inspects it.
     ///
     /// # Errors
-    /// The image cannot be read or is of another size, or the contender not be unmounted.
+    /// The image cannot be read or has another size, or the contender cannot be unmounted.
     pub fn look(&self, ground: &mut Ground<'_>, folder: &Path) -> Result<LookedAgain, ReliabilityError> {
         let place = ground.place();
         let served = place.image().ok_or(ReliabilityError::NoImage)?;
@@ -219,7 +219,7 @@ impl KeptState {
 }
 
 impl Proof {
-    /// What is found below a root that is mounted.
+    /// Inspects a mounted root.
     pub fn look(&self, root: &Path) -> Finding {
         match self {
             Proof::Mount => Finding::default(),
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(std::fs::symlink_metadata(path("kept")).expect("there").mode() & 0o777, 0o600);
         assert_eq!(std::fs::read(path("kept")).expect("read"), std::fs::read(path("disk")).expect("read"));
         assert!(std::fs::metadata(path("kept")).expect("there").blocks() * 512 < 1 << 20);
-        // Over another content nothing of that is left.
+        // Old content of the target is cleared.
         std::fs::write(path("served"), vec![9; 8 << 20]).expect("written");
         let served = File::options().write(true).open(path("served")).expect("opened");
         copy(&path("kept"), &served, false).expect("copied");

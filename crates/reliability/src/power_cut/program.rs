@@ -1,8 +1,8 @@
-//! A program whose power is cut, and what says afterwards whether it kept what it had acknowledged.
-//! In: its words and those of its check, and a root. Out: the lines that it printed, and what its check says of them.
+//! A program whose power is cut, and its check, which decides afterwards whether all acknowledged data is there.
+//! In: the commands of both, and a root. Out: the lines that it printed, and the result of its check.
 //!
-//! A line that it prints acknowledges something: that it is safe from now on. After a cut the check gets the lines that were printed before on its standard
-//! input, in the program's folder; a status other than 0 says that not all of it is there.
+//! Each line that it prints acknowledges that something is durable. After a cut the check runs in the program's folder, with the lines
+//! printed before on its standard input; a status other than 0 means that something is missing.
 
 use super::hands::Marker;
 use crate::error::{ReliabilityError, doing};
@@ -14,34 +14,34 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use system::Tail;
 
-/// Lines that a program may print.
+/// Most lines that a program may print.
 const MOST_LINES: usize = 1_000_000;
-/// Bytes of a line.
+/// Most bytes of a line.
 const LINE_LIMIT: u64 = 4096;
-/// Bytes of what a program or check says on its standard error, its last ones.
+/// Bytes kept of standard error of a program or check, the last ones.
 const WORDS_KEPT: usize = 2000;
-/// How long the end of its standard error is waited for after its exit.
+/// Time limit for the end of its standard error after its exit.
 const WORDS_LIMIT: Duration = Duration::from_millis(500);
-/// How often whoever watches is asked while a program says nothing.
+/// Interval of calls of the watcher while a program prints nothing.
 const LOOK: Duration = Duration::from_millis(100);
 /// Its folder.
 pub(crate) const FOLDER: &str = "program";
 
-/// A program, what prepares it, and what checks it.
+/// A program, its preparation, and its check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Before the power may go; nothing where there is nothing to prepare.
+    /// Runs before the power may fail; empty if there is nothing to prepare.
     pub prepare: Vec<String>,
-    /// The program: each line that it prints acknowledges something.
+    /// The program: each line that it prints is an acknowledgement.
     pub command: Vec<String>,
-    /// Gets the lines that were printed before the cut; status 0: all that they acknowledge is there.
+    /// Gets the lines printed before the cut; status 0: everything acknowledged is there.
     pub check: Vec<String>,
-    /// How long each of them may take.
+    /// Time limit of each of them.
     pub limit: Duration,
 }
 
 impl Program {
-    /// Makes its folder below a root, and prepares it there.
+    /// Creates its folder below a root, and prepares it there.
     pub(crate) fn prepared(&self, root: &Path) -> Result<(), ReliabilityError> {
         let folder = root.join(FOLDER);
         std::fs::create_dir(&folder).map_err(doing("creating its folder"))?;
@@ -53,7 +53,7 @@ impl Program {
         prepared.map_err(doing("preparing the program"))
     }
 
-    /// Has it do its work: the lines that it printed, each of which was marked.
+    /// Runs it; returns the lines that it printed, each of which was marked.
     pub(crate) fn work(&self, root: &Path, marker: &mut dyn Marker) -> Result<Vec<String>, ReliabilityError> {
         let words = self.command.join(" ");
         let started = Running::start(&self.command, &root.join(FOLDER), Stdio::piped());
@@ -83,13 +83,13 @@ impl Program {
         Ok(lines)
     }
 
-    /// Whether all that these lines acknowledge is there; what the check said where it is not.
+    /// Whether everything acknowledged by these lines is there; otherwise the check's output.
     pub(crate) fn check(&self, root: &Path, lines: &[String]) -> Result<(), String> {
         let failed = |error: io::Error| format!("running its check: {error}");
         let mut running = Running::start(&self.check, &root.join(FOLDER), Stdio::null()).map_err(failed)?;
         let text: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
         if let Some(mut input) = running.child.stdin.take() {
-            // A check that does not read all of it knows why.
+            // A check may choose not to read all of it.
             std::thread::spawn(move || drop(input.write_all(text.as_bytes())));
         }
         match running.end(Instant::now() + self.limit) {
@@ -99,7 +99,7 @@ impl Program {
     }
 }
 
-/// A process of a program, with all that it started; it ends with this.
+/// A program's process and its children; killed when dropped.
 pub(crate) struct Running {
     child: Child,
     errors: Option<Tail>,
@@ -120,7 +120,7 @@ impl Running {
         Ok(Running { child, errors })
     }
 
-    /// What it prints, a line at a time, as it comes.
+    /// Its output, line by line as printed.
     fn lines(&mut self) -> Receiver<String> {
         let (send, lines) = channel();
         if let Some(output) = self.child.stdout.take() {
@@ -142,7 +142,7 @@ impl Running {
         lines
     }
 
-    /// Waits until it ends, by then; an error with its last words where it does not, or not with status 0.
+    /// Waits until it ends; an error with its last output if it does not end in time, or not with status 0.
     pub fn end(&mut self, by: Instant) -> io::Result<()> {
         let status = loop {
             match self.child.try_wait()? {
@@ -162,7 +162,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The whole group, so that nothing of it holds the mount; where it is gone, that is what is wanted.
+        // Kills the whole group, so that none of it keeps the mount busy. This fails only if the group is gone already.
         if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }

@@ -1,5 +1,5 @@
-//! What was found of a program, over all states of a contender.
-//! In: the lines that it printed, and what its check said in each state. Out: in how many of them something was gone that it had acknowledged.
+//! A program's results over all states of a contender.
+//! In: the lines that it printed, and the check's result in each state. Out: in how many of them acknowledged data was gone.
 
 use super::campaign::{Account, Cuts};
 use super::hands::{Question, Seen};
@@ -21,12 +21,12 @@ pub(crate) struct ProgramAccount<'p> {
 }
 
 impl<'p> ProgramAccount<'p> {
-    /// Of a program that printed these lines.
+    /// For a program that printed these lines.
     pub fn of(program: &'p Program, lines: Vec<String>) -> ProgramAccount<'p> {
         ProgramAccount { program, lines, tested: 0, lost: 0, tested_in_order: 0, lost_in_order: 0, example: None }
     }
 
-    /// Its check, with the lines that had been printed before the cut.
+    /// Its check, with the lines printed before the cut.
     fn proof(&self, record: &Record, cut: usize) -> Proof {
         let marked = |moment: &&Moment| matches!(moment.event, Event::Marked(_));
         let acknowledged = record.moments[..cut].iter().filter(marked).count();

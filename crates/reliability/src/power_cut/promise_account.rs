@@ -1,5 +1,5 @@
-//! What was found of the promises, over all states of a contender.
-//! In: the record of the disk, and what was seen in each state. Out: which promises were kept, and what was lost of the diary.
+//! Results of the promises over all states of a contender.
+//! In: the record of the disk, and the findings in each state. Out: which promises were kept, and what was lost of the diary.
 
 use super::campaign::{Account, Cuts};
 use super::hands::{Question, Seen};
@@ -11,7 +11,7 @@ use super::tally::{Looked, Tally, figures};
 use disk::{Event, Record, State};
 use std::path::{Path, PathBuf};
 
-/// Share of the states that are cut while nobody syncs.
+/// Share of the states that are cut during unsynced work.
 const QUIET: f64 = 0.4;
 
 /// Counts of the promises.
@@ -24,14 +24,14 @@ pub(crate) struct PromiseAccount {
 }
 
 impl PromiseAccount {
-    /// Of promises that were carried out below this root, here or elsewhere.
+    /// For promises executed below this root, here or elsewhere.
     pub fn below(root: &Path, chosen: &Chosen) -> PromiseAccount {
         let instances = Instances::below(root, chosen);
         let tally = Tally::of(chosen);
         PromiseAccount { root: root.to_owned(), instances, tally, lost: Vec::new(), foreign: 0 }
     }
 
-    /// A promise at the places where it had been begun; None where it had not.
+    /// A promise at the places where it had started; None if it had not.
     fn proof(&self, promise: usize, progress: &Progress) -> Option<Proof> {
         let begun = self.instances.all.iter().zip(&progress.done);
         let places = begun.filter(|(one, done)| one.promise == promise && **done > 0).map(|(one, done)| {
@@ -47,7 +47,7 @@ impl PromiseAccount {
         Progress::at(record, cut, self.instances.all.len())
     }
 
-    /// Seconds of the diary that are gone, where the power went while nobody synced.
+    /// Lost seconds of the diary, for a cut during unsynced work.
     fn losses(&mut self, record: &Record, cut: usize, written: u32, first_lost: Option<u32>) {
         let Some(last) = record.moments.get(cut).or(record.moments.last()).filter(|_| written > 0) else { return };
         let since = first_lost.and_then(|entry| diary_time(record, entry));

@@ -1,5 +1,5 @@
-//! The promises as a work whose power is cut, and the diary that nobody syncs.
-//! In: a root. Out: marks of what has returned.
+//! The promises as a work whose power is cut, and the unsynced diary.
+//! In: a root. Out: marks of returned calls.
 
 use super::diary::Diary;
 use super::hands::Marker;
@@ -14,18 +14,18 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Bytes of old content that lie on the disk before the work begins, in files that were removed.
+/// Bytes of old content on the disk before the work begins, from removed files.
 const STALE_BYTES: usize = 64 << 20;
-/// Pieces in which it is written.
+/// Size of its pieces.
 const STALE_PIECE: usize = 1 << 20;
-/// How many carry out promises side by side, while they sync.
+/// Number of threads that execute promises in the first part.
 const HANDS: usize = 6;
-/// Pause after a step, at most, while others sync: the work lasts some seconds, so that what runs on a clock takes part.
+/// Longest pause after a step in the first part: the work lasts some seconds, so that periodic writeback takes part.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How often an entry is written into the diary.
+/// Interval of entries in the diary.
 const ENTRY: Duration = Duration::from_millis(50);
 
-/// The work, laid out.
+/// The work, with its initial files.
 pub(crate) struct PromiseWork {
     unsynced: Duration,
     dice: ChaCha8Rng,
@@ -34,7 +34,7 @@ pub(crate) struct PromiseWork {
 }
 
 impl PromiseWork {
-    /// Lays out what stands below `root` before the power may go.
+    /// Writes the initial files below `root`, before the power may fail.
     pub fn set_up(
         root: &Path,
         chosen: &Chosen,
@@ -47,13 +47,13 @@ impl PromiseWork {
         Ok(PromiseWork { unsynced, dice: ChaCha8Rng::seed_from_u64(seed), instances, diary })
     }
 
-    /// Does it, and marks what has returned.
+    /// Does the work, and marks returned calls.
     pub fn work(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
         self.busy(marker)?;
         self.quiet(marker)
     }
 
-    /// The first part: all promises, their steps mixed, by several at a time, so that the disk has more to do than one thing.
+    /// The first part: all promises, with mixed steps, by several threads, so that the disk has parallel work.
     fn busy(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
         let marker = Mutex::new(marker);
         let marked = |mark| marker.lock().unwrap_or_else(|poison| poison.into_inner()).mark(mark);
@@ -73,7 +73,7 @@ impl PromiseWork {
         })
     }
 
-    /// The second: nobody syncs, and what is lost is what the kernel held back.
+    /// The second part: no syncs, so that a cut loses what the kernel has not written back.
     fn quiet(&mut self, marker: &mut dyn Marker) -> Result<(), ReliabilityError> {
         let mut hand: Vec<&mut Instance> = self.instances.dealt(true, 1).into_iter().flatten().collect();
         let (began, steps) = (Instant::now(), f64::from(instances::left(&hand).max(1)));
@@ -82,7 +82,7 @@ impl PromiseWork {
             self.diary.write(entry).map_err(doing(format!("entry {entry} of the log file")))?;
             marker.mark(diary_mark(entry))?;
             entry += 1;
-            // Spread over the time that there is.
+            // Spreads the steps over the available time.
             let due = steps * (1.0 - began.elapsed().as_secs_f64() / self.unsynced.as_secs_f64());
             if f64::from(instances::left(&hand)) > due
                 && let Some(mark) = instances::step(&mut hand, &mut self.dice)?

@@ -1,9 +1,9 @@
-//! The promises, as a table: what is done, step by step, and what must be found of it after a cut.
+//! The promises, as a table: their steps, and what must be found after a cut.
 //! In: a folder, and how many steps had returned. Out: whether the promise was kept.
 //!
-//! Each is a guarantee with variants: as it is, and with a later fsync of the file, of its folder or of another file ([`Later`]).
-//! Each is carried out several times, each time in a folder of its own that is made and synced before the disk is recorded. A step whose call had not
-//! returned when the power went may have happened or not, or in part.
+//! Each is a guarantee with variants: as it is, and with a later fsync of the file, of its folder or of another file ([`Later`]). Each is
+//! executed several times, in its own folder, which is created and synced before the disk is recorded. A step whose call had not returned
+//! when the power failed may have happened or not, or in part.
 
 mod atomic;
 mod later;
@@ -25,11 +25,11 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Where one carrying-out of a promise works.
+/// Where one execution of a promise works.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub folder: PathBuf,
-    /// The first of sixteen numbers for its files.
+    /// The first of sixteen file numbers.
     pub file: u32,
 }
 
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// What was found of a promise.
+/// Finding about a promise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finding {
     /// What breaks it.
@@ -57,21 +57,21 @@ impl Finding {
         if holds { Finding::default() } else { Finding::broken(what()) }
     }
 
-    /// The first that is broken, and all that is foreign.
+    /// The first broken one, and the sum of foreign bytes.
     pub fn and(self, other: Finding) -> Finding {
         Finding { broken: self.broken.or(other.broken), foreign: self.foreign + other.foreign }
     }
 }
 
-/// What a promise is.
+/// Description of a promise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     /// Words with hyphens.
     pub name: &'static str,
-    /// What is promised, as a sentence without an end.
+    /// The promise, as a sentence without an end.
     pub title: &'static str,
     pub strength: Strength,
-    /// How many steps it takes.
+    /// Number of steps.
     pub steps: u32,
 }
 
@@ -88,19 +88,19 @@ impl About {
 /// One promise.
 pub(crate) trait Promise: Sync {
     fn about(&self) -> About;
-    /// Lays out what stands there before.
+    /// Writes the initial files.
     fn set_up(&self, _place: &Place) -> io::Result<()> {
         Ok(())
     }
-    /// Carries out a step, counted from 0.
+    /// Executes a step, counted from 0.
     fn step(&self, place: &Place, step: u32) -> io::Result<()>;
-    /// What is found where `done` steps had returned.
+    /// The finding if `done` steps had returned.
     fn look(&self, place: &Place, done: u32) -> io::Result<Finding>;
     /// Steps after each of which a variant syncs something; divides the number of steps.
     fn round(&self) -> u32 {
         self.about().steps
     }
-    /// The file that is at hand after a step, below the place, for the variant that syncs it later. None: there is none any more.
+    /// The file after a step, relative to the place, for the variant that syncs it later. None: there is no file any more.
     fn file(&self, step: u32) -> Option<String>;
 }
 
@@ -157,15 +157,16 @@ fn tests_of(name: &str) -> impl Iterator<Item = &'static Tested> {
     TESTED.iter().filter(move |one| one.about().name == name)
 }
 
-/// What is put to the test: places in the table of all guarantees and variants.
+/// What is tested: indexes in the table of all guarantees and variants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen(pub(crate) Vec<usize>);
 
 impl Chosen {
-    /// Those guarantees, or all where none is named, each as it is and with these later syncs. A variant's own name (`replace-unsynced+folder`) chooses it alone.
+    /// The named guarantees, or all if none is named, each as it is and with these later syncs. A variant's own name
+    /// (`replace-unsynced+folder`) selects it alone.
     ///
     /// # Errors
-    /// A name that no guarantee has; those that there are.
+    /// An unknown name; lists the known ones.
     pub fn of(only: &[String], later: &[Later]) -> Result<Chosen, String> {
         let names = |one: &Tested| [one.about().name.to_string(), one.name()];
         if let Some(unknown) = only.iter().find(|name| !TESTED.iter().any(|one| names(one).contains(name))) {
@@ -181,7 +182,7 @@ impl Chosen {
     }
 }
 
-/// What is found of a promise below a root, at places where it was carried out so far.
+/// The finding about a promise below a root, at places where it was executed so far.
 pub(crate) fn look(name: &str, root: &Path, places: &[KeptPlace]) -> Finding {
     let Some(promise) = TESTED.iter().find(|one| one.name() == name) else {
         return Finding::broken(format!("this version has no guarantee {name}"));
@@ -197,12 +198,12 @@ fn unreadable(error: io::Error) -> Finding {
     Finding::broken(format!("it cannot be read: {error}"))
 }
 
-/// Lays out a file of so many sectors, first version, and has it safe.
+/// Writes and syncs a file of this many sectors, first version.
 fn lay_out(place: &Place, name: &str, file: u32, sectors: u32) -> io::Result<()> {
     stamps::write(&place.path(name), file, 0, 0..sectors, 0)?.sync_all()
 }
 
-/// A file that must be there, with so many sectors of these versions and nothing else.
+/// A file that must exist, with this many sectors of these versions and nothing else.
 fn whole(path: &Path, file: u32, sectors: u32, versions: RangeInclusive<u32>) -> io::Result<Finding> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(found) = stamps::read(path)? else { return Ok(Finding::broken(format!("{name} is missing"))) };
@@ -212,7 +213,7 @@ fn whole(path: &Path, file: u32, sectors: u32, versions: RangeInclusive<u32>) ->
     Ok(sized.and(content(&name, file, &found, 0, versions)))
 }
 
-/// Whether sectors, the first of which has this place in its file, are all of these versions.
+/// Whether all sectors, from index `first` of the file on, have these versions.
 fn content(name: &str, file: u32, found: &[Sector], first: u32, versions: RangeInclusive<u32>) -> Finding {
     let mut finding = Finding::default();
     for (index, sector) in (first..).zip(found) {
@@ -235,7 +236,7 @@ fn content(name: &str, file: u32, found: &[Sector], first: u32, versions: RangeI
     finding
 }
 
-/// The version of a file that is whole, as many sectors as it should have; what is amiss where it is not.
+/// The version of an intact file with the expected number of sectors; otherwise the problem.
 fn one_version(path: &Path, file: u32, sectors: u32) -> io::Result<Result<u32, Finding>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(found) = stamps::read(path)? else { return Ok(Err(Finding::broken(format!("{name} is missing")))) };
@@ -255,7 +256,7 @@ fn one_version(path: &Path, file: u32, sectors: u32) -> io::Result<Result<u32, F
 mod tests {
     use super::*;
 
-    /// Every promise holds of what its own steps leave, at each step; so nothing is called broken that nobody broke.
+    /// Every promise holds after each of its own steps, so a finding of broken is never false.
     #[test]
     fn what_the_steps_leave_keeps_every_promise() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -267,7 +268,7 @@ mod tests {
             assert_eq!(held(0), Finding::default(), "{} before its steps", promise.name());
             for step in 0..promise.steps() {
                 match promise.step(&place, step) {
-                    // Not every filesystem on which tests run can zero a range.
+                    // Some filesystems on which tests run cannot zero a range.
                     Err(error) if step == 0 && error.kind() == io::ErrorKind::Unsupported => break,
                     done => done.expect("a step"),
                 }
@@ -282,11 +283,11 @@ mod tests {
         }
     }
 
-    /// And each is called broken where what it promises is taken away at the end.
+    /// Each counts as broken if what it promises is removed at the end.
     #[test]
     fn what_is_lost_after_the_last_step_breaks_what_was_promised() {
         let folder = tempfile::tempdir().expect("a folder");
-        // What these promise holds of the old state too; `moved` has states that break them.
+        // Guarantees that the old state also satisfies; `moved` tests states that break them.
         let of_old = ["rename-over-synced", "moved-folder", "length-after-zeroing"];
         let promised =
             |one: &&Tested| one.about().strength == Strength::Promised && !of_old.contains(&one.about().name);

@@ -1,4 +1,4 @@
-//! What a contender's power cuts came to.
+//! Results of a contender's power cuts.
 
 use super::promises::{self, Later};
 use disk::State;
@@ -104,11 +104,11 @@ impl PromiseResult {
     pub(crate) fn take_worst(&mut self) {
         let rank = |one: &VariantResult| match one.given {
             Given::Broken => 1.0 + f64::from(one.broken.count) / f64::from(one.broken.of.max(1)),
-            // The one that was put to the test least is known least.
+            // The variant tested least is the least certain.
             Given::Kept => one.broken.high.min(0.99),
             Given::Untested => -1.0,
         };
-        // Of equals the first: the guarantee as it is.
+        // If equal, the first: the guarantee as it is.
         let worst = self.variants.iter().rev().max_by(|one, other| rank(one).total_cmp(&rank(other)));
         let Some(worst) = worst.cloned() else { return };
         (self.given, self.broken, self.broken_in_order) = (worst.given, worst.broken, worst.broken_in_order);
@@ -155,7 +155,7 @@ pub struct Mounts {
     pub damage: Option<String>,
 }
 
-/// How many of so many states that could not be mounted had a torn block, to be put behind that; empty for none.
+/// How many of the unmountable states had a torn block, as a suffix; empty for none.
 pub fn torn_in_words(count: u32, torn: u32) -> String {
     let written = "with a partly written 4 KiB block, as on disks with smaller sectors";
     match torn {
@@ -228,18 +228,18 @@ pub struct Survived {
 }
 
 impl Survived {
-    /// Its label for people, with the driver where that is another filesystem's.
+    /// Its label for output, with the driver if it is another filesystem's.
     pub fn shown(&self) -> String {
         crate::description::with_driver(&self.contender, self.driver.as_ref())
     }
 
-    /// Whether every guarantee that programs may rely on was put to the test.
+    /// Whether every guarantee that programs may rely on was tested.
     pub fn tested_all(&self) -> bool {
         let is_tested = |name| self.promises.iter().any(|one| one.name == name && one.given != Given::Untested);
         promises::promised().all(is_tested)
     }
 
-    /// The promises of this weight that were broken.
+    /// The broken promises of this strength.
     pub fn broken(&self, strength: Strength) -> impl Iterator<Item = &PromiseResult> {
         self.promises.iter().filter(move |one| one.strength == strength && one.given == Given::Broken)
     }

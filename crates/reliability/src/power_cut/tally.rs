@@ -1,5 +1,5 @@
 //! Counts over the states of one contender.
-//! In: what was found in each state. Out: [`PromiseResult`]s and [`Figures`].
+//! In: the findings in each state. Out: [`PromiseResult`]s and [`Figures`].
 
 use crate::power_cut::promises::{Chosen, Finding, TESTED, Tested};
 use crate::power_cut::result::{Example, Figures, Given, PromiseResult, Rate, VariantResult};
@@ -15,7 +15,7 @@ struct Count {
     example: Option<Example>,
 }
 
-/// The state that was looked at.
+/// An inspected state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked {
     pub state: State,
@@ -26,14 +26,14 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    /// A state of a record. `lying`: of a disk that says a flush is done and does nothing.
+    /// A state of a record. `lying`: the disk reports a flush as done but does nothing.
     pub fn of(state: State, record: &Record, lying: bool) -> Looked {
         let pending = disk::at(record, state.cut, lying).pending;
         let (in_order, torn) = (state.is_in_order(pending.len()), state.tears_a_block(record, &pending));
         Looked { state, in_order, torn, pending: pending.len() }
     }
 
-    /// Has this state be the example where it is the plainest so far.
+    /// Makes this state the example if it is the simplest so far.
     pub fn example(&self, known: &mut Option<Example>, found: impl FnOnce() -> String) {
         if known.as_ref().is_none_or(|known| self.pending < known.pending) {
             let left = in_words(self.state.kept, self.pending);
@@ -43,7 +43,7 @@ impl Looked {
     }
 }
 
-/// Counts of all guarantees and their variants that are put to the test.
+/// Counts of all tested guarantees and variants.
 #[derive(Debug)]
 pub(crate) struct Tally {
     chosen: Chosen,
@@ -55,7 +55,7 @@ impl Tally {
         Tally { chosen: chosen.clone(), counts: vec![Count::default(); TESTED.len()] }
     }
 
-    /// Takes in what was found of a promise in a state, over all times that it was carried out and begun.
+    /// Adds the finding about a promise in a state, over all its executions that had started.
     pub fn note(&mut self, promise: usize, looked: &Looked, finding: &Finding) {
         let count = &mut self.counts[promise];
         let broken = u32::from(finding.broken.is_some());
@@ -69,7 +69,7 @@ impl Tally {
         }
     }
 
-    /// The plainest state of each promise that was broken.
+    /// The simplest state of each broken promise.
     pub fn examples(&self) -> impl Iterator<Item = (usize, &Example)> {
         self.counts.iter().enumerate().filter_map(|(promise, count)| Some((promise, count.example.as_ref()?)))
     }
@@ -104,7 +104,7 @@ fn of_variant(tested: &Tested, count: Count) -> VariantResult {
     }
 }
 
-/// A guarantee of one variant so far.
+/// A guarantee with one variant so far.
 fn of_guarantee(tested: &Tested, variant: VariantResult) -> PromiseResult {
     let about = tested.about();
     PromiseResult {
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((results[0].given, results[0].worst), (Given::Broken, Some(Later::Folder)));
         assert_eq!((results[0].broken.count, results[0].broken.of), (28, 40));
         assert_eq!(results[0].variants[0].given, Given::Kept);
-        // What an older version stored has no variants, and is read as it is.
+        // Results of older versions have no variants, and are read as they are.
         let mut stored = serde_json::to_value(&results[0]).expect("written");
         let fields = stored.as_object_mut().expect("an object");
         fields.retain(|name, _| !["variants", "worst"].contains(&name.as_str()));

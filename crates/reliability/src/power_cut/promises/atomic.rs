@@ -1,15 +1,15 @@
-//! Blocks that are written over by one call: all of it is there, or nothing.
+//! Blocks overwritten by one call: entirely old or entirely new.
 
 use super::{About, Finding, Place, Promise, lay_out};
 use crate::stamps::{self, Sector};
 use std::io;
 
-/// Blocks of the file, and how often one of them is written over.
+/// Blocks of the file, and how often one of them is overwritten.
 const BLOCKS: u32 = 4;
 const ROUNDS: u32 = 6;
 const FILE: &str = "data";
 
-/// A block of so many sectors, aligned, and synced after each write.
+/// An aligned block of this many sectors, synced after each write.
 pub(super) struct Block {
     pub sectors: u32,
 }

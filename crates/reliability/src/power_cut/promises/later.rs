@@ -1,4 +1,4 @@
-//! What is synced after a guarantee's own steps: a later fsync may make a part of them safe, and that part may be the wrong one.
+//! Syncs after a guarantee's own steps: a later fsync may make a part of them durable, and that may be the wrong part.
 //! In: a promise and a [`Later`]. Out: a [`Tested`], which has steps and a check like a promise.
 
 use super::{About, Finding, Place, Promise};
@@ -33,7 +33,7 @@ impl Later {
         }
     }
 
-    /// What is done, for tables.
+    /// The action, for tables.
     pub fn in_words(self) -> &'static str {
         match self {
             Later::File => "then fsync of the file",
@@ -56,7 +56,7 @@ pub(crate) struct Tested {
 }
 
 impl Tested {
-    /// A name of its own; that of the guarantee where nothing is synced later.
+    /// Its own name; the guarantee's if nothing is synced later.
     pub fn name(&self) -> String {
         let name = self.about().name;
         self.later.map_or_else(|| name.to_string(), |later| format!("{name}+{}", later.name()))
@@ -76,7 +76,7 @@ impl Tested {
         self.promise.set_up(place)
     }
 
-    /// Carries out a step, counted from 0: one of the guarantee's own, or after each of its rounds the later fsync.
+    /// Executes a step, counted from 0: one of the guarantee's own, or the later fsync after each of its rounds.
     pub fn step(&self, place: &Place, step: u32) -> io::Result<()> {
         let round = self.promise.round();
         match self.later {
@@ -85,12 +85,12 @@ impl Tested {
         }
     }
 
-    /// What is found where `done` steps had returned.
+    /// The finding if `done` steps had returned.
     pub fn look(&self, place: &Place, done: u32) -> io::Result<Finding> {
         self.promise.look(place, self.own(done))
     }
 
-    /// How many of so many steps are the guarantee's own.
+    /// How many of these steps are the guarantee's own.
     fn own(&self, steps: u32) -> u32 {
         let round = self.promise.round();
         if self.later.is_some() { steps / (round + 1) * round + steps % (round + 1) } else { steps }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(own, [0, 1, 2, 2, 3, 4, 4, 5, 6, 6]);
     }
 
-    /// A name that a rename made safe while the file's data was not: what people get who sync only the folder.
+    /// A rename that is durable before the file's data: what happens to programs that sync only the folder.
     #[test]
     fn zeros_or_nothing_in_a_replaced_file_break_the_variant_with_an_fsync_of_the_folder() {
         let folder = tempfile::tempdir().expect("a folder");

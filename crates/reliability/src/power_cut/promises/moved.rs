@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 /// Sectors of each file.
 const SECTORS: u32 = 24;
 
-/// Makes the folders a and b and has their names safe.
+/// Creates the folders a and b and syncs their names.
 fn two_folders(place: &Place) -> io::Result<()> {
     std::fs::create_dir(place.path("a"))?;
     std::fs::create_dir(place.path("b"))?;
@@ -65,7 +65,7 @@ impl Promise for OverSynced {
     }
 }
 
-/// A folder is moved into another one, in which a new file is synced then.
+/// A folder is moved into another one, in which a new file is then synced.
 pub(super) struct MovedFolder;
 
 impl Promise for MovedFolder {
@@ -97,7 +97,7 @@ impl Promise for MovedFolder {
     }
 }
 
-/// A new folder with a file in it, both synced, and the folder above.
+/// A new folder with a file in it, both synced, and the parent folder.
 pub(super) struct NewFolder;
 
 impl Promise for NewFolder {
@@ -125,7 +125,7 @@ impl Promise for NewFolder {
     }
 }
 
-/// A folder is renamed; then a new file in it and the folder itself are synced, but not the folder above.
+/// A folder is renamed; then a new file in it and the folder itself are synced, but not the parent folder.
 pub(super) struct RenamedFolder;
 
 impl Promise for RenamedFolder {
@@ -161,13 +161,13 @@ impl Promise for RenamedFolder {
     }
 }
 
-/// A file gets names in other folders, and the file alone is synced.
+/// A file gets names in other folders, and only the file is synced.
 pub(super) struct LinkAlone {
-    /// How many names: one or two.
+    /// Number of names: one or two.
     pub names: usize,
 }
 
-/// The names, and the folders in which they are.
+/// The names, with their folders.
 const LINKS: [&str; 2] = ["a/link", "b/link"];
 
 impl Promise for LinkAlone {
@@ -203,7 +203,7 @@ impl Promise for LinkAlone {
     }
 }
 
-/// A file is synced, gets a second name after that, and its folder is synced.
+/// A file is synced, then gets a second name, and then its folder is synced.
 pub(super) struct LinkAfterSync;
 
 impl Promise for LinkAfterSync {
@@ -215,7 +215,7 @@ impl Promise for LinkAfterSync {
         )
     }
     fn set_up(&self, place: &Place) -> io::Result<()> {
-        // The link comes late, so a filesystem without hard links is found out here.
+        // The link comes late, so a filesystem without hard links is detected here.
         let (name, link) = (place.path("name"), place.path("link"));
         File::create_new(&name)?;
         std::fs::hard_link(&name, &link)?;
@@ -241,13 +241,13 @@ impl Promise for LinkAfterSync {
     }
 }
 
-/// Bytes that are allocated or zeroed behind a file's end.
+/// Bytes allocated or zeroed past a file's end.
 const BEYOND: u64 = 64 << 10;
 const END: u64 = SECTORS as u64 * SECTOR as u64;
 
-/// Blocks behind the end of a file, which keeps its length.
+/// Blocks past the end of a file, whose length does not change.
 pub(super) struct Beyond {
-    /// Zeroed and made safe by fdatasync, or allocated and made safe by fsync.
+    /// Zeroed and synced by fdatasync, or allocated and synced by fsync.
     pub zeroed: bool,
 }
 
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Carries out a guarantee, makes up what a cut left, and gives what is found.
+    /// Executes a guarantee, imitates the state after a cut, and returns the finding.
     fn after(name: &str, made_up: impl Fn(&Place) -> io::Result<()>) -> Option<String> {
         let folder = tempfile::tempdir().expect("a folder");
         let place = Place { folder: folder.path().to_owned(), file: 0 };
@@ -336,7 +336,7 @@ mod tests {
         };
         assert!(after("blocks-beyond-end", cut_off).is_some_and(|found| found.contains("allocated")));
         let longer = |place: &Place| File::options().write(true).open(place.path("data"))?.set_len(END + BEYOND);
-        // None where the tests' filesystem cannot zero a range.
+        // None if the tests' filesystem cannot zero a range.
         assert!(after("length-after-zeroing", longer).is_none_or(|found| found.contains("sectors")));
     }
 }

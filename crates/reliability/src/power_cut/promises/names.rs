@@ -1,4 +1,4 @@
-//! Names: made, changed and taken away, and their folder synced.
+//! Names: created, changed and removed, and their folder synced.
 
 use super::{About, Finding, Place, Promise, lay_out, whole};
 use crate::stamps::{self, sync_folder};
@@ -12,7 +12,7 @@ fn is_there(place: &Place, name: &str) -> io::Result<bool> {
     place.path(name).try_exists()
 }
 
-/// A new file that is synced; with its folder, or by itself.
+/// A new file that is synced, with its folder or without.
 pub(super) struct NewFile {
     pub folder: bool,
 }

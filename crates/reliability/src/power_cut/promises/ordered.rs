@@ -1,4 +1,4 @@
-//! Things done one after the other without a sync: the later one is not there without the earlier.
+//! Actions in sequence without a sync: the later one does not survive without the earlier.
 
 use super::{About, Finding, Place, Promise, lay_out};
 use crate::stamps::{self, Sector};
@@ -46,10 +46,10 @@ impl Promise for TwoFiles {
     }
 }
 
-/// Folders, made one after the other.
+/// Folders, created one after the other.
 pub(super) struct Names;
 
-/// How many.
+/// Number of folders.
 const FOLDERS: u32 = 8;
 
 impl Promise for Names {

@@ -8,7 +8,7 @@ use std::io;
 const SECTORS: u32 = 24;
 const ROUNDS: u32 = 3;
 
-/// Replaced in the right way, with fsync of the new file before and of the folder after, or without any.
+/// Replaced correctly, with fsync of the new file before and of the folder after, or without any sync.
 pub(super) struct Replace {
     pub synced: bool,
 }

@@ -1,28 +1,28 @@
-//! Data that was made safe by a call: it is there after any cut.
+//! Data made durable by a call: it survives any cut.
 
 use super::{About, Finding, Place, Promise, content, lay_out, whole};
 use crate::stamps::{self, SECTOR};
 use std::fs::File;
 use std::io;
 
-/// Sectors of a file that is written over.
+/// Sectors of an overwritten file.
 const SECTORS: u32 = 64;
-/// How often it is.
+/// How often it is overwritten.
 const ROUNDS: u32 = 4;
 const FILE: &str = "data";
 
-/// What makes it safe.
+/// The call that makes it durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Fsync,
     Fdatasync,
     /// Each write by itself.
     Dsync,
-    /// Written through a map.
+    /// Written through a mapping.
     Msync,
 }
 
-/// A file that is written over in place, and synced.
+/// A file that is overwritten in place, and synced.
 pub(super) struct Overwrite {
     pub by: By,
 }
@@ -73,13 +73,13 @@ impl Promise for Overwrite {
     }
 }
 
-/// Maps of files.
+/// Mappings of files.
 mod map {
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    /// Writes through a map. The map is gone then; its pages are dirty.
+    /// Writes through a mapping, then unmaps; its pages are dirty.
     pub fn write(path: &Path, data: &[u8]) -> io::Result<()> {
         let file = File::options().read(true).write(true).open(path)?;
         system::mapped::Mapped::of(&file, data.len())?.write(data);
@@ -93,7 +93,7 @@ mod map {
     }
 }
 
-/// Sectors that a growing file has at first, and that are added each time.
+/// Sectors of a growing file at first, and added each time.
 const FIRST: u32 = 3;
 const ADDED: u32 = 5;
 
@@ -131,7 +131,7 @@ impl Promise for Append {
     }
 }
 
-/// A file that grows and is not synced.
+/// A file that grows without a sync.
 pub(super) struct Grown;
 
 impl Promise for Grown {
@@ -161,10 +161,10 @@ impl Promise for Grown {
     }
 }
 
-/// A file that is cut off, and synced.
+/// A file that is truncated and synced.
 pub(super) struct Truncate;
 
-/// Sectors that are left.
+/// Remaining sectors.
 const LEFT: u32 = 20;
 
 impl Promise for Truncate {
@@ -184,7 +184,7 @@ impl Promise for Truncate {
         let sized = Finding::unless(is_cut || (done < 2 && found.len() == SECTORS as usize), || {
             format!("data has {} sectors instead of {LEFT}", found.len())
         });
-        // Before it is synced, what is to be cut off may hold anything: the rest of its last block is made zeros first.
+        // Before the sync, the part to be truncated may hold anything: the rest of its last block is zeroed first.
         Ok(sized.and(content(FILE, place.file, &found[..found.len().min(LEFT as usize)], 0, 0..=0)))
     }
     fn file(&self, _: u32) -> Option<String> {
