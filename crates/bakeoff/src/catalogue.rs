@@ -1,6 +1,6 @@
-//! Everything that can be named here: filesystems, workloads, plans, option sets, the compiled-in ones and the user's.
-//! In: the configuration folder, folders of plan files, named descriptions. Out: catalogues, and errors that name the nearest name.
-//! Nothing of a user's file is run to make one.
+//! Everything that can be named: filesystems, workloads, plans and option sets, both compiled in and from the user's files.
+//! In: the configuration folder, folders of plan files, named descriptions. Out: catalogues, or errors that suggest the nearest name.
+//! Loading a user's file runs nothing from it.
 
 use crate::failure::Failure;
 use crate::own_files::{self, Text, in_folder, one, refusal};
@@ -9,28 +9,28 @@ use std::path::{Path, PathBuf};
 use system::input::{TEXT_LIMIT, text_file};
 use workload::catalogue::{Kind, WorkCatalogue};
 
-/// What to do about a description that is not loaded unasked.
+/// Advice for a description that is not loaded automatically.
 const NAME_IT: &str = "if you trust its commands, name it with --filesystems";
 
-/// What to do about any other file that is not loaded unasked.
+/// Advice for any other file that is not loaded automatically.
 const OWN_IT: &str = "make yourself its owner and only writer (chown, chmod go-w), or name it on the command line";
 
-/// All that can be named.
+/// The catalogue of all names.
 pub struct Catalogue {
-    /// Filesystems; those of users' files are only described.
+    /// Filesystems; those from users' files are described, not run.
     pub filesystems: Registry,
     /// Workloads, plans, option sets.
     pub work: WorkCatalogue,
 }
 
 impl Catalogue {
-    /// What is compiled in and what lies in the user's configuration folder.
+    /// The compiled-in entries and those of the user's configuration folder.
     pub fn open() -> Result<Self, Failure> {
         Self::with(&[], &[])
     }
 
-    /// The same with what lies in these folders, of plans that were named, and with these descriptions of filesystems: files,
-    /// or folders of them, that were named themselves and are loaded whoever wrote them.
+    /// As [`Self::open`], plus `folders` (of named plans) and `named` descriptions of filesystems: files, or folders of files.
+    /// Named ones are loaded even if another user owns them.
     pub fn with(folders: &[PathBuf], named: &[PathBuf]) -> Result<Self, Failure> {
         let mut catalogue = Self { filesystems: Registry::embedded()?, work: WorkCatalogue::builtin()? };
         for folder in system::folders::config().iter().chain(folders) {
@@ -56,7 +56,7 @@ impl Catalogue {
         self.work.add(kind, &path, text.as_deref().map_err(ToString::to_string));
     }
 
-    /// A file that nobody named stops nothing: it is passed over, with a warning.
+    /// Adds a file that was not named. An error in it is only a warning: the file is skipped.
     fn add_filesystem_unasked(&mut self, (path, text): Text) {
         let added = text.map_err(|why| why.to_string()).and_then(|text| {
             self.filesystems.add_file(&path, &text).map_err(|error| match error {
@@ -86,8 +86,8 @@ impl Catalogue {
         })
     }
 
-    /// The filesystems of a run that goes on: those of the files that it began with, which must be the user's own still, unless
-    /// they are named again.
+    /// The filesystems of a resumed run: those of the files it started with, unless they are named again. The files
+    /// must still be owned by the user.
     pub fn of_run(files: &[PathBuf], named: &[PathBuf]) -> Result<Registry, Failure> {
         let mut catalogue = Self { filesystems: Registry::embedded()?, work: WorkCatalogue::default() };
         for path in named {
@@ -106,7 +106,7 @@ impl Catalogue {
         Ok(catalogue.filesystems.may_run())
     }
 
-    /// Filesystems of these names that come from users' files: file, and where its commands come from in words.
+    /// The filesystems among `names` that come from users' files: the file, and a note on where their commands come from.
     pub fn origins(&self, names: &[&str]) -> Vec<(PathBuf, String)> {
         let foreign = self.filesystems.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
         let told = foreign.filter_map(|filesystem| {

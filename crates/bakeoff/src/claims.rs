@@ -1,5 +1,5 @@
-//! Published claims: read from the file that is compiled in, or from a user's own of the same form.
-//! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, chosen, planned for and held against a run.
+//! Published claims, from the compiled-in file or a user's file of the same form.
+//! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, selected, planned for and tested against a run.
 
 mod held;
 mod planned;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const PUBLISHED: &str = include_str!("../published/claims.csv");
-/// The file that `--claims=FILE` names; `None` for `published`, or nothing, which is the published ones.
+/// The file that `--claims=FILE` names; `None` for `published` or an empty value, which mean the published claims.
 pub fn own(file: &Path) -> Option<&Path> {
     (file != Path::new("published")).then_some(file)
 }
@@ -31,7 +31,7 @@ pub fn read(file: Option<&Path>) -> Result<Vec<Published>, Failure> {
     Ok(literature::claims(&text, &path.display().to_string())?)
 }
 
-/// What claims call a contender: without a modelled disk, and an option set by its name where it runs in its nearest form.
+/// The name of a contender in claims: without a modelled disk, and an option set that runs in its nearest form by its own name.
 pub fn called(asked: &Contender) -> String {
     let mut plain = asked.clone();
     if axes::value(asked, "disk").is_some() {
@@ -45,7 +45,7 @@ pub fn called(asked: &Contender) -> String {
     plain.label
 }
 
-/// Ages that contenders of the run were given, by label.
+/// Requested ages of the run's contenders, by label.
 pub fn ages(material: &Material) -> BTreeMap<String, String> {
     let aged = material.contenders.iter().filter_map(|contender| {
         let (age, _) = contender.asked.as_ref()?.ageing()?;
@@ -54,14 +54,14 @@ pub fn ages(material: &Material) -> BTreeMap<String, String> {
     aged.collect()
 }
 
-/// What claims call contenders whose label is another.
+/// Contenders whose name in claims differs from their label, by label.
 pub fn other_names(material: &Material) -> BTreeMap<String, String> {
     let asked = material.contenders.iter().filter_map(|contender| Some((&contender.label, contender.asked.as_ref()?)));
     let named = asked.map(|(label, asked)| (label.clone(), called(asked)));
     named.filter(|(label, called)| label != called).collect()
 }
 
-/// `xfs-flat` against `xfs-hashed` are one contender in two variants of an operation: (`xfs`, `flat`, `hashed`).
+/// `xfs-flat` against `xfs-hashed`: one contender in two variants of an operation, (`xfs`, `flat`, `hashed`).
 pub(crate) fn variants(claim: &Claim) -> Option<(&str, &str, &str)> {
     let (base, left) = claim.left.rsplit_once('-')?;
     let (other, right) = claim.right.rsplit_once('-')?;

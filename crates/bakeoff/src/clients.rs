@@ -1,5 +1,5 @@
-//! Many clients side by side, as the command line knows them: how many are asked for, how many there are, where they are led.
-//! In: numbers, a plan, what mpirun's first rank put into the environment. Out: settings of workloads, a venue, or why not.
+//! Several clients at once, for the command line: how many are requested, how many MPI started, and where they are coordinated.
+//! In: numbers, a plan, what mpirun's first rank sets in the environment. Out: settings of workloads, a venue, or an error.
 
 use crate::failure::Failure;
 use runner::{ClientsVenue, ResolvedPlan, Venue};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use workload::Workload;
 use workload::message::{CLIENTS_AT, CLIENTS_THERE};
 
-/// The setting that says how many clients carry out a workload.
+/// The setting for the number of clients of a workload.
 const SETTING: &str = "clients";
 
 /// Numbers of clients as a setting of a workload.
@@ -23,24 +23,24 @@ pub fn asked(workload: &Workload, clients: &[u32]) -> Result<Option<(String, Vec
     Ok(Some((SETTING.into(), clients.iter().map(u32::to_string).collect())))
 }
 
-/// Most clients that any work of a plan asks for; None where all of it is done by one engine.
+/// Highest number of clients that a work of the plan needs; None if a single engine does all of it.
 pub fn wanted(plan: &ResolvedPlan) -> Option<u32> {
     plan.works.iter().filter_map(|work| Some(work.compiled.program.client?.of)).max()
 }
 
-/// Clients that mpirun started, and where they are led.
+/// Number of clients that mpirun started, and where they are coordinated.
 fn there() -> Option<(u32, PathBuf)> {
     let at = std::env::var_os(CLIENTS_AT)?;
     let there = std::env::var(CLIENTS_THERE).ok()?.parse().ok()?;
     Some((there, at.into()))
 }
 
-/// Whether mpirun started clients that work on what this process mounts.
+/// Whether mpirun started clients that work on this process's mounts.
 pub fn are_there() -> bool {
     there().is_some()
 }
 
-/// Refuses a plan whose clients are not there, before anything is touched.
+/// Refuses a plan whose clients are missing, before anything is changed.
 pub fn check(plan: &ResolvedPlan) -> Result<(), Failure> {
     let Some(wanted) = wanted(plan) else {
         let text = "under mpirun, clients do all work, and this plan has no clients: give their number with --clients";
@@ -57,7 +57,7 @@ pub fn check(plan: &ResolvedPlan) -> Result<(), Failure> {
     }
 }
 
-/// The venue with its clients, where there are any.
+/// The venue, with its clients if there are any.
 pub fn venue(plan: &ResolvedPlan, inner: Box<dyn Venue>) -> Result<Box<dyn Venue>, Failure> {
     check(plan)?;
     match there() {
@@ -66,7 +66,7 @@ pub fn venue(plan: &ResolvedPlan, inner: Box<dyn Venue>) -> Result<Box<dyn Venue
     }
 }
 
-/// The command line that repeats this run: that of the first rank is mpirun's.
+/// The command line that repeats this run; for the first rank it is that of mpirun.
 pub fn command_line() -> Vec<String> {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some((there, _)) = there() {

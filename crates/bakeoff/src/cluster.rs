@@ -1,6 +1,6 @@
-//! A plan over several machines, carried out by a scheduler that is there already: no scheduler and no coordinator of our own.
-//! In: a resolved plan, a folder that all machines see. Out: the job's files; what its tasks have measured, put together.
-//! Tasks know each other through that folder alone: each execution of a part of the plan has a ledger of its own there.
+//! A plan over several machines, run by an existing scheduler: Bakeoff has no scheduler or coordinator of its own.
+//! In: a resolved plan, a folder that all machines share. Out: the job's files; the merged results of its tasks.
+//! Tasks communicate through that folder only: each execution of a part has its own ledger there.
 
 pub mod executions;
 pub mod job;

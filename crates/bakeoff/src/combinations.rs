@@ -1,14 +1,14 @@
-//! The same workload with several values of its options, for scaling over workers, sizes and the like.
-//! In: options as a plan or command line gives them. Out: one set of options for each combination; works told apart by scale.
-//! Trials are known by their workload's name and scale, so what differs becomes part of the scale.
+//! The same workload with several values of its options, to scale workers, sizes and the like.
+//! In: options from a plan or command line. Out: one set of options for each combination; works with distinct scales.
+//! Trials are identified by their workload's name and scale, so the settings that differ become part of the scale.
 
 use runner::Work;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most works that one workload may become.
+/// Most combinations of one workload.
 const MOST: usize = 64;
 
-/// Every combination of the values given over the plan's own settings.
+/// Every combination of the given values, on top of the plan's own settings.
 pub fn combinations(
     planned: &BTreeMap<String, String>,
     given: &[(String, Vec<String>)],
@@ -28,10 +28,10 @@ pub fn combinations(
     Ok(all)
 }
 
-/// Adds to the scale of works of one name and scale the settings in which they differ.
+/// Appends the differing settings to the scale of works that share name and scale.
 ///
 /// # Errors
-/// Two that differ in nothing.
+/// Two works are equal in everything.
 pub fn tell_apart(works: &mut [Work]) -> Result<(), String> {
     let known: Vec<(String, String, BTreeMap<String, String>)> = works
         .iter()

@@ -1,5 +1,5 @@
-//! Two runs, or two contenders, found in a ledger and held against each other.
-//! In: two names. Out: the judge's comparison, and what it comes to in words; the terminal and the browser show the same.
+//! Compares two runs, or two contenders, of a ledger.
+//! In: two names. Out: the judge's comparison and its summary in words; the terminal and the browser show the same.
 
 use crate::failure::Failure;
 use judge::{Change, Compared, Comparison, Side, Table};
@@ -7,9 +7,9 @@ use ledger::{ContenderRecord, Ledger};
 use report::{Material, View};
 use std::collections::BTreeMap;
 
-/// One side: a run's table, and one contender of it where that was named.
+/// One side: a run's table, and its contender if one was named.
 pub struct Named {
-    /// As it was asked for.
+    /// The name as requested.
     pub name: String,
     /// The run's id.
     pub run: String,
@@ -27,14 +27,14 @@ impl Named {
     }
 }
 
-/// Compares what two names stand for.
+/// Compares the runs or contenders that two names denote.
 ///
 /// # Errors
-/// A name that is neither a run nor a contender, a run and a contender, two that have nothing in common, and a modelled disk on one
-/// side only, or another one on each.
+/// A name is neither a run nor a contender; one is a run and the other a contender; they have nothing in common; or only one has a modelled
+/// disk, or they have different ones.
 pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named, Named), Failure> {
     let (a, b) = (side(ledger, a)?, side(ledger, b)?);
-    // Contenders of one run are paired by block, which the judge tells by their table being one and the same.
+    // The judge pairs contenders by block if both sides have the same table.
     let other = if a.run == b.run { &a.table } else { &b.table };
     let comparison = match (a.contender, b.contender) {
         (Some(first), Some(second)) => judge::compare_contenders(
@@ -107,7 +107,7 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
     Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index), modelled })
 }
 
-/// What it comes to, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."
+/// The summary, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."
 pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let gains = |row: &&Compared| matches!(row.change, Change::Better | Change::LikelyBetter);
     let losses = |row: &&Compared| matches!(row.change, Change::Worse | Change::LikelyWorse);
@@ -147,7 +147,7 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
     text
 }
 
-/// What may be said of B, in a word or two.
+/// How B compares with A, in a word or two.
 pub fn change(change: Change) -> &'static str {
     match change {
         Change::Better => "better",
@@ -159,13 +159,13 @@ pub fn change(change: Change) -> &'static str {
     }
 }
 
-/// The interval of the ratio, or how few samples there are.
+/// The interval of the ratio; without one, the numbers of samples.
 pub fn interval(row: &Compared) -> String {
     let few = format!("{} and {} only", row.samples.0, row.samples.1);
     row.interval.map_or(few, |interval| format!("{} to {}", times(interval.low), times(interval.high)))
 }
 
-/// A ratio in three digits; far below 1 in as many as show what it is the reciprocal of.
+/// A ratio with three significant digits; far below 1, with as many as its reciprocal needs.
 pub fn times(ratio: f64) -> String {
     match ratio {
         r if r >= 100.0 => format!("{r:.0}"),

@@ -1,5 +1,5 @@
-//! The contenders that a command line asks for.
-//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a plan, labels unique.
+//! The contenders that a command line requests.
+//! In: names, schedulers and options as typed, the plan, the catalogues. Out: entries of a plan with unique labels.
 
 use crate::args::What;
 use crate::catalogue::Catalogue;
@@ -14,10 +14,10 @@ use workload::names::{Known, resolve};
 use workload::plan::Plan;
 use workload::{AxisFacts, Contender, Exclusion, SettingFacts};
 
-/// Schedulers of today's block layer.
+/// Schedulers of the current block layer.
 pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// The contenders, in the order in which they were named, and what is to be said about them.
+/// The contenders in the order given, and notes about them.
 pub fn entries(
     what: &What,
     plan: &Plan,
@@ -71,7 +71,7 @@ pub fn entries(
     let apart = "figures of a modelled disk are never ranked with those of a real one";
     all_or_none(&contenders, modelled, apart)?;
     contenders.iter().try_for_each(staging::check_disk)?;
-    // Instructions and times are figures of different operations, and every contender has all of a run's.
+    // Instruction counts and times are figures of different operations, and every contender of a run has the same operations.
     let apart = "--count-instructions applies to all contenders or to none";
     all_or_none(&contenders, is_counted, apart)?;
     for contender in &contenders {
@@ -81,7 +81,7 @@ pub fn entries(
     Ok((contenders.into_iter().map(entry).collect(), notes))
 }
 
-/// Refuses a run in which some contenders are such and others are not.
+/// Refuses a run in which the condition is true for only some contenders.
 fn all_or_none(contenders: &[Contender], are: impl Fn(&Contender) -> bool, why: &str) -> Result<(), Failure> {
     let (such, others): (Vec<&Contender>, Vec<&Contender>) = contenders.iter().partition(|contender| are(contender));
     match (such.first(), others.first()) {
@@ -92,12 +92,12 @@ fn all_or_none(contenders: &[Contender], are: impl Fn(&Contender) -> bool, why: 
     }
 }
 
-/// Whether a contender runs on a machine whose clock goes by instructions.
+/// Whether a contender runs in a machine whose clock counts instructions.
 pub fn is_counted(contender: &Contender) -> bool {
     axes::value(contender, axes::CLOCK).as_deref() == Some(axes::INSTRUCTIONS)
 }
 
-/// What a filesystem's file says about settings that axes name.
+/// The settings of a filesystem's file that axes use.
 fn axis_facts(filesystem: &staging::Filesystem) -> AxisFacts {
     let settings = filesystem.settings.iter().map(|(name, setting)| {
         (name.clone(), SettingFacts { switch: setting.is_switch(), values: setting.values.clone() })
@@ -115,7 +115,7 @@ fn axis_facts(filesystem: &staging::Filesystem) -> AxisFacts {
     }
 }
 
-/// The plan's axes, with those of the command line instead of or beside them.
+/// The plan's axes, replaced or extended by those of the command line.
 fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, Failure> {
     let mut axes = plan.axes.clone();
     for text in &what.axis {
@@ -127,23 +127,23 @@ fn asked_axes(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Axes, F
     for (name, values) in [("scheduler", &what.scheduler), ("kernel", &what.kernel)] {
         match values.len() {
             0 => {}
-            // One for all is no axis: names stay as they are.
+            // A single value for all is no axis: labels stay as they are.
             1 => axes.drop(name),
             _ => axes.give(name, values).map_err(Failure::usage)?,
         }
     }
     if !what.disk.is_empty() {
-        // Even one for all stands in every label: no figure of it may be taken for a real disk's.
+        // A modelled disk is in every label, even one for all: its figures must not be taken for a real disk's.
         axes.give("disk", &what.disk).map_err(|problem| Failure::usage(format!("--disk {problem}")))?;
     }
     if what.count_instructions {
-        // In every label, too: no figure of such a machine is a time.
+        // Also in every label: figures of such a machine are not times.
         axes.give(axes::CLOCK, &[axes::INSTRUCTIONS]).map_err(Failure::usage)?;
     }
     ask_ages(&mut axes, what, catalogue)?;
     let kernels: Vec<String> = axes.of("kernel").iter().map(|name| kernel_called(name)).collect::<Result<_, _>>()?;
     if kernels != axes.of("kernel") {
-        // `debian:newest` may be one that is named beside it.
+        // `debian:newest` may resolve to a kernel that is also named explicitly.
         let once = kernels.iter().enumerate().filter(|(at, kernel)| !kernels[..*at].contains(kernel));
         let once: Vec<&String> = once.map(|(_, kernel)| kernel).collect();
         axes.give("kernel", &once).map_err(Failure::usage)?;
@@ -164,15 +164,15 @@ fn check_schedulers(what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kernel that is meant, by the name under which it is recorded: `debian:newest` by its series.
+/// The recorded name of a kernel: `debian:newest` by its series.
 ///
 /// # Errors
-/// No kernel is called so, or it cannot be had.
+/// There is no such kernel, or it cannot be obtained.
 pub fn kernel_called(name: &str) -> Result<String, Failure> {
     staging::kernel_called(name).map_err(|error| Failure::usage(format!("--kernel {name}: {error}")))
 }
 
-/// Gives every contender the one scheduler, the one kernel and the memory that a command line names.
+/// Sets the single scheduler, the single kernel and the memory limit of the command line on every contender.
 fn with_one_for_all(
     mut contenders: Vec<Contender>,
     what: &What,
@@ -190,7 +190,7 @@ fn with_one_for_all(
     Ok(contenders)
 }
 
-/// Gives every contender the same value. A value that all share is left out of labels, except where a contender names the axis itself.
+/// Sets the same value on every contender. Labels omit a value that all share, unless a contender names the axis itself.
 fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
     for contender in contenders {
         let named = contender.axes.contains_key(axis);
@@ -198,7 +198,7 @@ fn give_all(contenders: &mut [Contender], axis: &str, value: &str) {
         if named {
             contender.label = axes::label(contender);
         } else {
-            // An axis without an option of its own keeps its value here and nowhere else.
+            // An axis without an option of its own keeps its value in `axes` only.
             let kept = contender.axes.remove(axis);
             if axes::value(contender, axis).is_none() {
                 contender.axes.extend(kept.map(|value| (axis.to_owned(), value)));
@@ -234,7 +234,7 @@ fn directories(what: &What, folders: &[PathBuf]) -> Result<Vec<PlannedContender>
     Ok(contenders.into_iter().map(entry).collect())
 }
 
-/// The raw device beneath contenders on these disks, as a pseudo contender. None for several disks: a filesystem's figure is shown as a share of one.
+/// The raw device of these disks, as a pseudo contender. None for several disks: figures are shown as a share of one device.
 pub fn raw_device(disks: &BTreeSet<Option<String>>) -> Option<PlannedContender> {
     let mut device = Contender::plain(DEVICE);
     let disk = match disks.iter().collect::<Vec<_>>()[..] {
@@ -278,7 +278,7 @@ fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> 
     Ok(chosen.into_iter().map(|system| Contender::plain(&system.name)).collect())
 }
 
-/// The names that `--shared` means; without a filesystem of its name, and for one of a single machine, the error that says so.
+/// The names of `--shared`; an error for a name without a filesystem, and for a local filesystem.
 fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
     let known: Vec<&str> =
         catalogue.filesystems.all().filter(|one| one.shared.is_some()).map(|one| one.name.as_str()).collect();
@@ -287,7 +287,7 @@ fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
     }
     for name in &what.shared {
         let base = name.split('+').next().unwrap_or_default();
-        // A file that cannot be read says so by itself.
+        // An unreadable file is reported by its own error.
         if catalogue.filesystems.get(base).is_ok_and(|one| one.shared.is_none()) {
             return Err(Failure::usage(format!("--shared {name}: it is a local filesystem; name it with --fs")));
         }
@@ -300,12 +300,12 @@ fn shared(what: &What, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
     Ok(what.shared.clone())
 }
 
-/// Whether ages are asked for.
+/// Whether ages are requested.
 fn aged(what: &What) -> bool {
     !what.age.is_empty() || !what.fill.is_empty()
 }
 
-/// Takes ages and fills of the command line instead of a plan's.
+/// Replaces the plan's ages and fills with those of the command line.
 fn ask_ages(axes: &mut Axes, what: &What, catalogue: &Catalogue) -> Result<(), Failure> {
     for name in what.age.iter().filter(|name| *name != FRESH) {
         catalogue.work.age(name).map_err(|problem| Failure::usage(format!("--age {name}: {problem}")))?;
@@ -330,8 +330,8 @@ fn flags(options: &str) -> Vec<String> {
     flags
 }
 
-/// Applies `FS=OPTIONS` to every contender of that filesystem or label. Several for one name are as many contenders, each with the `parts` of
-/// its options in its label that not all have.
+/// Applies `FS=OPTIONS` to every contender of that filesystem or label. Several values for one name give several contenders; the label of
+/// each has the `parts` of its options that not all share.
 fn apply(
     contenders: &mut Vec<Contender>,
     given: &[String],
@@ -384,7 +384,7 @@ fn apply(
     Ok(())
 }
 
-/// What is to be said of contenders that run in guests; None where none does.
+/// A note about contenders that run in guests; None if there are none.
 pub fn in_guests(entries: &[PlannedContender]) -> Option<String> {
     let real = || entries.iter().filter(|entry| entry.twin_of.is_none() && entry.asked.filesystem != DEVICE);
     let guests: Vec<&PlannedContender> =

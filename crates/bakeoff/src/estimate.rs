@@ -1,27 +1,27 @@
-//! What a plan will take, before anything is measured: seconds a trial on a device of assumed speed.
-//! In: a plan, its workloads' estimates. Out: seconds, a table that the judge can plan a budget with, words.
-//! The run itself knows better after its first block, and says so.
+//! Estimated costs of a plan before any measurement: seconds per trial on a device of assumed speed.
+//! In: a plan, its workloads' estimates. Out: seconds, a table with which the judge plans a budget, words.
+//! After its first block the run replaces this by a measured estimate, and prints it.
 
 use crate::resolve;
 use judge::{Cell, Facts, Operation, OperationId, Table, duration};
 use runner::{ResolvedPlan, Work};
 use workload::facts::Compiled;
 
-/// Bytes a second that a device is assumed to move.
+/// Assumed throughput of a device in bytes per second.
 pub const ASSUMED_RATE: f64 = 300e6;
-/// Files a second over all steps of a workload.
+/// Assumed files per second over all steps of a workload.
 const ASSUMED_FILES: f64 = 10_000.0;
-/// Reads or writes a second, where they are of a byte or a few.
+/// Assumed reads or writes per second if they are of a few bytes.
 const ASSUMED_CALLS: f64 = 1_000_000.0;
-/// Bytes a second through the C library's streams, one by one.
+/// Assumed bytes per second through the C library's streams, one by one.
 const ASSUMED_STREAM: f64 = 50_000_000.0;
-/// Seconds for making, mounting, settling, unmounting and checking.
+/// Seconds for creating, mounting, settling, unmounting and checking.
 const ASSUMED_STAGING: f64 = 3.0;
 
 /// Seconds for booting a guest.
 const ASSUMED_BOOT: f64 = 5.0;
 
-/// Seconds that one trial of a workload takes on a fresh filesystem. Programs count as long as the workload declares, else not at all.
+/// Seconds of one trial of a workload on a fresh filesystem. Programs count with the time that the workload declares, otherwise not at all.
 pub fn trial_seconds(compiled: &Compiled) -> f64 {
     let phases = compiled.program.phases.iter().zip(&compiled.estimate.phases);
     let of_phases: f64 = phases
@@ -40,21 +40,21 @@ pub fn trial_seconds(compiled: &Compiled) -> f64 {
     of_phases + compiled.estimate.programs_ns.unwrap_or(0) as f64 / 1e9 + ASSUMED_STAGING
 }
 
-/// Names of the workloads whose time is unknown: programs do the work, and nothing declares how long they take.
+/// Names of workloads of unknown duration: programs do the work and no duration is declared.
 pub fn of_unknown_time(plan: &ResolvedPlan) -> Vec<&str> {
     let unknown = |work: &&Work| resolve::runs_commands(work) && work.compiled.estimate.programs_ns.is_none();
     plan.works.iter().filter(unknown).map(|work| work.name.as_str()).collect()
 }
 
-/// Seconds that one block of everything takes.
+/// Seconds of one block.
 pub fn block_seconds(plan: &ResolvedPlan) -> f64 {
     let of_work =
         |work: usize| plan.contenders_of(work).into_iter().map(move |contender| staged_seconds(plan, contender, work));
     (0..plan.works.len()).flat_map(of_work).sum()
 }
 
-/// Seconds that one trial of a contender takes: longer where it is aged, since its image is read, written and proven, and read
-/// once more by work on aged files.
+/// Seconds of one trial of a contender. An aged one takes longer: its image is read, written and verified, and work on
+/// aged files reads it once more.
 fn staged_seconds(plan: &ResolvedPlan, contender: usize, work: usize) -> f64 {
     let compiled = &plan.works[work].compiled;
     let boot = if staging::is_guest(plan.contenders[contender].asked.kernel.as_deref()) { ASSUMED_BOOT } else { 0.0 };
@@ -67,7 +67,7 @@ fn staged_seconds(plan: &ResolvedPlan, contender: usize, work: usize) -> f64 {
     seconds + times * fill * volume as f64 / ASSUMED_RATE
 }
 
-/// A table without samples whose cells know how long a trial is likely to take; its operations are those of the run.
+/// A table without samples whose cells have the estimated duration of a trial; it has the operations of the run.
 pub fn table(plan: &ResolvedPlan) -> Table {
     let works = plan.work_records();
     let mut table = Table::default();
@@ -92,7 +92,7 @@ pub fn table(plan: &ResolvedPlan) -> Table {
     table
 }
 
-/// What the budget will buy by this estimate; `None` where there is none.
+/// What the budget is estimated to buy; `None` without a budget.
 pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let budget = plan.sampling.budget_seconds?;
     let unknown = of_unknown_time(plan);

@@ -1,10 +1,10 @@
-//! How the program ends when it can't go on: one clear sentence, and a status.
+//! How the program ends on an error: one clear sentence, and an exit status.
 //! In: any error. Out: text for standard error and an exit status.
 
 /// An error that ends the program.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was being done, to what, what was answered, what to do.
+    /// What was done, to what, what the answer was, and what to do about it.
     pub text: String,
     /// Exit status.
     pub status: u8,
@@ -22,7 +22,7 @@ impl Failure {
     }
 }
 
-/// The value of an option, read; a refusal names both.
+/// Parses the value of an option; an error names both.
 pub fn given<T>(option: &str, value: &str, read: impl FnOnce(&str) -> Result<T, String>) -> Result<T, Failure> {
     read(value).map_err(|problem| Failure::usage(format!("{option} {value}: {problem}")))
 }

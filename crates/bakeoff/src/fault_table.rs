@@ -1,5 +1,5 @@
-//! Faults for people: what to say of them, and their table.
-//! In: results of `faults`. Out: text as wide as the terminal, and the form of `--json`.
+//! Results of fault tests for people: sentences and a table.
+//! In: results of `faults`. Out: text as wide as the terminal, and the `--json` form.
 
 use crate::json::Answer;
 use crate::mounted_by::MountedBy;
@@ -10,7 +10,7 @@ use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A call that takes so many seconds has waited for the disk.
+/// A call that takes this many seconds waited for the disk.
 const SLOW: f64 = 0.1;
 /// Width of an example in a sentence.
 const EXAMPLE: usize = 100;
@@ -32,7 +32,7 @@ impl Answer for AllFaults {
     const SCHEMA: &'static str = "bakeoff-faults";
 }
 
-/// Everything, for people.
+/// All findings, for people.
 pub fn findings(all: &AllFaults) -> Findings {
     let refused = |one: &Refused| format!("The faults could not be tested on {}: {}", one.contender, one.why);
     Findings {
@@ -48,7 +48,7 @@ pub fn findings(all: &AllFaults) -> Findings {
     }
 }
 
-/// The answer: who returned wrong data or lost something without a word, who did not, and whom a fault left something of.
+/// The answer: which contenders returned wrong data or lost data silently, which did not, and which have lasting damage.
 fn answers(all: &[Harmed]) -> Vec<String> {
     let (silent, others): (Vec<&Harmed>, Vec<&Harmed>) =
         all.iter().partition(|one| one.faults.iter().any(|fault| is_silent(&fault)));
@@ -77,12 +77,12 @@ fn is_silent(fault: &&FaultResult) -> bool {
     fault.verdict >= Verdict::Lost
 }
 
-/// What did not end with the fault, each as what is said of the contender.
+/// Damage that outlasts a fault: each as a clause about the contender.
 fn lasting(one: &Harmed) -> Vec<String> {
     let mut clauses: Vec<String> = one.faults.iter().filter_map(unreadable).collect();
     let refused = in_rounds(one, |fault| fault.refused_again);
     clauses.extend(refused.map(|often| format!("could no longer be mounted after {often}: it needs repair")));
-    // Where a kernel was lost as well, that is the worse of the two.
+    // If the kernel was lost as well, only that is reported: it is the worse of the two.
     let hung = in_rounds(one, |fault| if fault.verdict == Verdict::Hung { fault.hung } else { 0 });
     clauses.extend(hung.map(|often| format!("hung after {often}, even on the repaired disk")));
     let lost = in_rounds(one, |fault| fault.kernel_lost);
@@ -90,7 +90,7 @@ fn lasting(one: &Harmed) -> Vec<String> {
     clauses
 }
 
-/// The faults in whose rounds something happened, and how often; None where it happened in none.
+/// The faults in whose rounds something happened, and how often; None if never.
 fn in_rounds(one: &Harmed, count: impl Fn(&FaultResult) -> u32) -> Option<String> {
     let those: Vec<String> = one
         .faults
@@ -102,7 +102,7 @@ fn in_rounds(one: &Harmed, count: impl Fn(&FaultResult) -> u32) -> Option<String
     (!names.is_empty()).then(|| judge::list(&names))
 }
 
-/// What could not be read any more though the disk was whole.
+/// Files that could not be read although the disk was whole again.
 fn unreadable(fault: &FaultResult) -> Option<String> {
     let (stood, acknowledged) = fault.unreadable();
     let of = |count: u32, all: u32, what: &str| (count > 0).then(|| format!("{count} of {all} files {what}"));
@@ -116,7 +116,7 @@ fn unreadable(fault: &FaultResult) -> Option<String> {
         .then(|| format!("could not read {} after {}, even from the repaired disk", judge::list(&parts), fault.name))
 }
 
-/// What of a fault nobody said.
+/// The damage of a fault that no error reported.
 fn silence(fault: &FaultResult) -> String {
     let mut parts = Vec::new();
     let mut worst = |counts: &Counts, wrong: &str, missing: &str| {
@@ -135,7 +135,7 @@ fn silence(fault: &FaultResult) -> String {
     format!("{}: {}{example}", fault.name, parts.join(", "))
 }
 
-/// A row for each fault, with what stands behind its verdict where there is more to say.
+/// A row for each fault, with details of the verdict below it.
 fn rows(all: &[Harmed]) -> Vec<Row> {
     let Some(first) = all.first() else { return Vec::new() };
     let mut rows = Vec::new();
@@ -159,7 +159,7 @@ fn rows(all: &[Harmed]) -> Vec<Row> {
     rows
 }
 
-/// A verdict in a word or two, and what was seen.
+/// A verdict in a word or two, with the observation behind it.
 fn cell(fault: &FaultResult) -> Cell {
     let text = match (fault.verdict, fault.access) {
         (Verdict::Unharmed, _) if fault.met > 0 && fault.slowest_seconds >= SLOW => {
@@ -168,7 +168,7 @@ fn cell(fault: &FaultResult) -> Cell {
         (Verdict::Unharmed, _) => "right".into(),
         (Verdict::Reported, _) => "reported".into(),
         (Verdict::Stopped, Access::ReadOnly) => "read-only".into(),
-        // What could be written once it was mounted says nothing of the rounds in which it could not be.
+        // Writability once mounted says nothing about the rounds in which mounting failed.
         (Verdict::Stopped, Access::None | Access::Writable) if fault.refused < fault.rounds => {
             format!("not mounted {} of {}", fault.refused, fault.rounds)
         }
@@ -198,13 +198,13 @@ fn cell(fault: &FaultResult) -> Cell {
     Cell { text, tone, seen: seen.flatten().next().cloned() }
 }
 
-/// How many files could be read and were right, on the harmed disk.
+/// Share of files that were readable and correct on the faulty disk.
 fn right(fault: &FaultResult) -> String {
     let all = fault.read.all();
     if all == 0 { "-".into() } else { format!("{:.1} %", 100.0 * f64::from(fault.read.right) / f64::from(all)) }
 }
 
-/// After how many rounds the filesystem's own check found damage.
+/// Number of rounds after which the filesystem's own check found damage.
 fn damage(fault: &FaultResult) -> String {
     if fault.checked == 0 { "-".into() } else { format!("{} of {}", fault.damaged, fault.checked) }
 }

@@ -1,4 +1,4 @@
-//! What was found out about filesystems, beside what was published: tables and comparisons.
+//! Features of filesystems as tested, compared with what was published: tables and comparisons.
 //! In: answers of `staging`, `published/features.csv`. Out: text, CSV, Markdown, JSON.
 
 mod beside;

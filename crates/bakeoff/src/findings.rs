@@ -1,12 +1,12 @@
-//! Findings in a terminal: sentences, and tables as wide as it is.
-//! In: [`Findings`], which a page is made of as well. Out: text.
+//! Findings in a terminal: sentences, and tables that fit its width.
+//! In: [`Findings`], from which a page is made as well. Out: text.
 
 use crate::failure::Failure;
 use crate::text;
 use report::{Findings, Row};
 use std::path::Path;
 
-/// Narrowest and widest column of a contender: the text of a cell is not cut, and names are.
+/// Narrowest and widest column of a contender: cells are not cut, names are.
 const COLUMN: (usize, usize) = (15, 24);
 
 /// Everything, for a terminal.
@@ -53,7 +53,7 @@ fn table(findings: &Findings, columns: std::ops::Range<usize>, (names, column): 
     let heading = headings(&findings.columns[columns.clone()]);
     for (at, group) in findings.groups.iter().enumerate() {
         match at {
-            // The first group's name stands beside the contenders'.
+            // The first group's name is in the same line as the contenders' names.
             0 => heading.iter().enumerate().for_each(|(at, names)| {
                 line(if at + 1 == heading.len() { &group.name } else { "" }, names);
             }),
@@ -67,7 +67,7 @@ fn table(findings: &Findings, columns: std::ops::Range<usize>, (names, column): 
     lines
 }
 
-/// Contenders' names, a word a line, so that long ones can be told apart.
+/// Contenders' names, one word per line, so that long names stay distinct.
 fn headings(names: &[String]) -> Vec<Vec<String>> {
     let words = |name: &String| text::harmless(name).split(' ').map(String::from).collect::<Vec<_>>();
     let names: Vec<Vec<String>> = names.iter().map(words).collect();

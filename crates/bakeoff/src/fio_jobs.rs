@@ -1,5 +1,5 @@
-//! Job files of fio: read, checked and written anew, then run by fio, or translated.
-//! In: a file, and the environment's variables. Out: a workload; or the lines that cannot be run, or fio's own error about them.
+//! Job files of fio: read, checked and rewritten, then run by fio or translated.
+//! In: a file, and environment variables. Out: a workload; or the lines that cannot be run, or fio's own error message.
 
 use crate::args::Own;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use system::input::{TEXT_LIMIT, text_file};
 use workload::written;
 
-/// Lines of fio's output that an error repeats.
+/// Lines of fio's output that an error message repeats.
 const LINES: usize = 6;
 
 /// Whether a name is that of a job file.
@@ -18,10 +18,10 @@ pub fn is_job_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "fio")
 }
 
-/// The workload that has fio run a job file.
+/// The workload in which fio runs a job file.
 ///
 /// # Errors
-/// It cannot be read, has lines that cannot be run here, uses a variable that is not set; or fio is not there, or does not take it.
+/// It cannot be read, has lines that cannot be run here, or uses an unset variable; or fio is missing or rejects the file.
 pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
     let file = read(path)?;
     check(path, &file)?;
@@ -38,13 +38,13 @@ pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
     Ok(fio::run_by_fio(&file, &way))
 }
 
-/// A job file as steps of Bakeoff's own engine: the text of a workload file that begins with what is left out or done otherwise.
+/// A job file as steps of Bakeoff's own engine: the text of a workload file that begins with what is omitted or differs.
 ///
 /// # Errors
 /// It cannot be read, has lines that cannot be run here, or a job has no counterpart.
 pub fn translated(path: &Path) -> Result<String, Failure> {
     let file = read(path)?;
-    // A name may hold the end of a line.
+    // A name may contain a line break.
     let shown = path.display().to_string().escape_debug().to_string();
     let made = fio::translated(&file, &name_of(path), &format!("As fio's {shown}"));
     let made = made.map_err(|problems| {
@@ -77,7 +77,7 @@ fn refused(path: &Path, problem: &fio::Problem) -> Failure {
     Failure::usage(format!("{} cannot be run in a contender's folder:\n{problem}", path.display()))
 }
 
-/// Has fio read what was written anew, without doing anything.
+/// Makes fio parse the rewritten file without running it.
 fn check(path: &Path, file: &JobFile) -> Result<(), Failure> {
     let failed = |what: &str, error: &std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Failure::usage(format!(
@@ -91,7 +91,7 @@ fn check(path: &Path, file: &JobFile) -> Result<(), Failure> {
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed("starting", &error))?;
     if let Some(mut input) = child.stdin.take() {
-        // fio may be done with it before its end; its own error is the better one then.
+        // fio may stop reading early; its own error message is then the better one.
         let _ = input.write_all(JobFile::written(&file.jobs, 0).as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| failed("waiting for", &error))?;

@@ -1,5 +1,5 @@
-//! What a plan would do, as values: contenders, work, order, time and space, and with `--commands` every command.
-//! In: a resolved plan. Out: a [`Forecast`], which `bakeoff plan --json` writes.
+//! What a plan would do, as values: contenders, work, order, time and space; with `--commands` also every command.
+//! In: a resolved plan. Out: a [`Forecast`] for `bakeoff plan --json`.
 
 use crate::catalogue::Catalogue;
 use crate::json::Answer;
@@ -246,7 +246,7 @@ fn of_contender(plan: &ResolvedPlan, entry: &PlannedContender) -> Entry {
     }
 }
 
-/// What was asked for beside the filesystem, by the names that axes have.
+/// Requested settings other than the filesystem, by the names of axes.
 pub fn settings(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<Setting> {
     let asked = &entry.asked;
     let mut settings = Vec::new();
@@ -293,7 +293,7 @@ pub fn bytes_written(plan: &ResolvedPlan) -> u64 {
     block.saturating_mul(u64::from(plan.least_blocks()))
 }
 
-/// What ageing takes beforehand, and what restoring takes for the trials of a block; None where nothing is aged.
+/// What ageing costs beforehand, and what restoring costs for the trials of a block; None if nothing is aged.
 pub fn ageing(plan: &ResolvedPlan) -> Option<Ageing> {
     let (ages, volume) = (plan.ages.as_ref()?, resolve::size_of(&plan.place)?);
     let mut made = std::collections::BTreeSet::new();
@@ -302,7 +302,7 @@ pub fn ageing(plan: &ResolvedPlan) -> Option<Ageing> {
         let Some((profile, fill)) = ages.of(&entry.asked) else { continue };
         let works = (0..plan.works.len()).filter(|work| plan.meets(index, *work)).count();
         bytes_per_block += (volume as f64 * fill) as u64 * works as u64;
-        // Schedulers share an image: what differs only in them is aged once.
+        // Contenders that differ only in the scheduler share an image, which is aged once.
         let asked = &entry.asked;
         let settings = format!("{:?}", (&asked.mkfs, &asked.mkfs_settings, &asked.mount));
         if made.insert((asked.filesystem.clone(), settings, profile.name.clone(), runner::percent(fill))) {
@@ -318,7 +318,7 @@ pub fn ageing(plan: &ResolvedPlan) -> Option<Ageing> {
     })
 }
 
-/// The commands that tell versions of tools, before the first trial.
+/// The commands that print the versions of tools, before the first trial.
 pub fn version_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<String> {
     if matches!(plan.place, Place::Directories(_)) {
         return Vec::new();
@@ -327,7 +327,7 @@ pub fn version_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<Strin
     staging::version_commands(&catalogue.filesystems, &names)
 }
 
-/// The commands of each trial of every contender that tables show, by index; an error where it cannot compete.
+/// The commands of each trial of every contender except controls, by index; an error if it cannot compete.
 pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize, Result<Vec<String>, String>)> {
     let ground = match split::device(plan, &catalogue.filesystems) {
         Some(disk) => vec![Where::Part { disk: disk.into(), count: plan.contenders.len() }],
@@ -351,7 +351,7 @@ fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
         Ok(commands) => TrialCommands { contender, commands, obstacle: None },
         Err(why) => TrialCommands { contender, commands: Vec::new(), obstacle: Some(why) },
     });
-    // Why it cannot be split, the plan's error says.
+    // The plan's error gives the reason if it cannot be split.
     let split = split::commands(plan, &catalogue.filesystems).and_then(Result::ok).unwrap_or_default();
     Commands {
         versions: version_commands(plan, catalogue),
@@ -362,7 +362,7 @@ fn all_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Commands {
     }
 }
 
-/// The programs of the user's own that are the work, and traces of such, each with its phase and the user as whom it runs.
+/// The user's programs that do the work, and traces of such, each with its phase and the user that runs it.
 pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
     let mut lines = Vec::new();
     for work in &plan.works {
@@ -381,7 +381,7 @@ pub fn own_commands(plan: &ResolvedPlan) -> Vec<String> {
     lines
 }
 
-/// What the filesystem's own tools are asked to do in the work of a contender, each with its phase and how often.
+/// The commands of the filesystem's own tools in the work of a contender, each with its phase and number of times.
 fn tool_commands(plan: &ResolvedPlan, contender: usize, tools: &Tools) -> Vec<String> {
     let works = (0..plan.works.len()).filter(|work| plan.meets(contender, *work)).map(|work| &plan.works[work]);
     let phases = works.flat_map(|work| work.compiled.program.phases.iter().map(move |phase| (work, phase)));
@@ -389,7 +389,7 @@ fn tool_commands(plan: &ResolvedPlan, contender: usize, tools: &Tools) -> Vec<St
     groups.flat_map(|(work, phase, group)| tool_lines(group, tools, &format!("{}/{}", work.name, phase.name))).collect()
 }
 
-/// The commands of one group, where a tool is what it asks for.
+/// The commands of one group, if it uses a tool.
 fn tool_lines(group: &Group, tools: &Tools, place: &str) -> Vec<String> {
     let Some(Step::Volume(tool, _)) = group.steps.first() else { return Vec::new() };
     let times = group.count.filter(|count| *count > 1).map_or_else(String::new, |count| format!(", {count} times"));
@@ -401,7 +401,7 @@ fn tool_lines(group: &Group, tools: &Tools, place: &str) -> Vec<String> {
     tools.get(tool).into_iter().flatten().map(line).collect()
 }
 
-/// How an aged contender is set up: made and aged once, restored for each trial.
+/// How an aged contender is prepared: created and aged once, restored for each trial.
 fn aged_commands(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<String> {
     let Some((ages, (profile, fill))) = plan.ages.as_ref().and_then(|ages| Some((ages, ages.of(&entry.asked)?))) else {
         return Vec::new();

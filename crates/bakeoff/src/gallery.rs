@@ -1,5 +1,5 @@
-//! Published runs, and the gallery that is made of many.
-//! In: runs of a ledger, or folders of what others published, taken as hostile. Out: what a published run states, and the gallery's data.
+//! Published runs, and the gallery made of them.
+//! In: runs of a ledger, or folders of published runs, treated as hostile. Out: the statement of a published run, and the gallery's data.
 
 mod disk;
 mod gather;

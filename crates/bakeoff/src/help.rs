@@ -1,5 +1,5 @@
-//! The help: short for verbs with many options, complete by topic. Texts, and the topics themselves, come from the declarations.
-//! In: the command line's declaration, words after `bakeoff help`. Out: the command that is parsed, and text.
+//! The help: short for verbs with many options, complete by topic. The texts and topics come from the declarations.
+//! In: the command line's declaration, the words after `bakeoff help`. Out: the command to parse, and text.
 
 use crate::args::{Arguments, HelpArgs};
 use crate::failure::Failure;
@@ -10,23 +10,23 @@ use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
 /// The topic of every option.
 const ALL: &str = "all";
 
-/// The word for questions and the commands that answer them.
+/// The topic that lists questions and the commands that answer them.
 const QUESTIONS: &str = "questions";
 
-/// A topic without a verb is one of this verb.
+/// The verb of a topic that is given without one.
 const MAIN: &str = "run";
 
 /// Reads the command line.
 ///
 /// # Errors
-/// Help that was asked for, or a command line that cannot be understood.
+/// Help was requested, or the command line is invalid.
 pub fn parsed() -> Result<Arguments, clap::Error> {
     let mut command = shortened();
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The declarations. A plan takes the options of a run that have no effect on it, and its help leaves them out.
+/// The declarations. A plan accepts options of a run that have no effect on it; its help omits them.
 pub fn declared() -> Command {
     let hidden = |arg: Arg| {
         let is_unused = ["report", "no_report", "fail_on", "plain", "serve"].contains(&arg.get_id().as_str());
@@ -38,7 +38,7 @@ pub fn declared() -> Command {
 /// Every verb and option, for manual pages and completions.
 pub fn complete() -> Command {
     let command = declared();
-    // The parser keeps words for good; this is done once.
+    // The parser keeps words for good, so they are leaked; this happens once.
     let words: Vec<&str> = words(&command).into_iter().map(|word| &*word.leak()).collect();
     let listed = |arg: Arg| arg.value_parser(PossibleValuesParser::new(words));
     command.mut_subcommand("help", |help| help.mut_arg("words", listed))
@@ -68,7 +68,7 @@ enum Page {
     Questions,
     /// As `--help` prints it.
     Whole(clap::Error),
-    /// Of a verb that has been left with one topic.
+    /// A verb reduced to one topic.
     Topic(Box<Command>),
 }
 
@@ -125,7 +125,7 @@ fn on_topic(verb: &str, topic: &str) -> Result<Page, Failure> {
     Ok(Page::Topic(Box::new(verb)))
 }
 
-/// The command as it is parsed: verbs whose options have topics show those that most runs need.
+/// The command as it is parsed: the help of verbs with topics shows only the options that most runs need.
 fn shortened() -> Command {
     let all = declared();
     let long: Vec<String> =

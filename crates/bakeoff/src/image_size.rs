@@ -1,6 +1,6 @@
 //! The size of images: large enough for every contender to hold every workload.
-//! In: the place of a plan, its contenders and workloads. Out: the place with a size that fits, and a sentence for the plan; or an
-//! error that names the size to ask for. Nothing is touched.
+//! In: the place of a plan, its contenders and workloads. Out: the place with a sufficient size, and a sentence for the plan; or an error
+//! that names the size to request. Nothing is changed on disk.
 
 use crate::failure::Failure;
 use records::facts::Estimate;
@@ -20,17 +20,17 @@ impl Need<'_> {
         &self.work.compiled.estimate
     }
 
-    /// `small-files at scale full makes 300,002 files and folders`.
+    /// `small-files at scale full creates 300002 files and folders`.
     fn work_in_words(&self) -> String {
         let (work, files) = (self.work, self.estimate().inodes_at_most());
         format!("{} at scale {} creates {files} files and folders", work.name, work.compiled.scale)
     }
 }
 
-/// Makes images large enough if their size is left to Bakeoff (`free`), and refuses a size that has too few inodes.
+/// Sets a sufficient image size if Bakeoff may choose it (`free`); otherwise refuses a size that has too few inodes.
 ///
 /// # Errors
-/// An image or device on which a contender certainly cannot hold the files; a contender whose options ask for too few inodes.
+/// An image or device cannot hold a contender's files; or a contender's options give too few inodes.
 pub fn settle(
     place: &mut Place,
     free: bool,
@@ -63,7 +63,7 @@ pub fn settle(
     }
 }
 
-/// Refuses parts of a device, of so many bytes each, on which a contender certainly cannot be made, or cannot hold the files of a workload.
+/// Refuses parts of a device, each of so many bytes, that are too small for a contender or for the files of a workload.
 ///
 /// # Errors
 /// As above.
@@ -80,7 +80,7 @@ pub fn fits_parts(plan: &ResolvedPlan, (bytes, count): (u64, usize), filesystems
         if bytes < need.device.smallest {
             return refused(format!("{label} needs at least {}", show_bytes(need.device.smallest)));
         }
-        // Files, and what is written twice while it is replaced.
+        // Files, and those that exist twice while they are replaced.
         let content = need.estimate().bytes_to_hold();
         if content > bytes {
             let (work, scale) = (&need.work.name, &need.work.compiled.scale);
@@ -93,7 +93,7 @@ pub fn fits_parts(plan: &ResolvedPlan, (bytes, count): (u64, usize), filesystems
     Ok(())
 }
 
-/// Refuses a size on which a contender certainly cannot hold the files of a workload. `fitting`: a size that suits all of them.
+/// Refuses a size that cannot hold a contender's files of a workload. `fitting`: a size that suits all.
 fn fits(need: &Need, place: &Place, size: u64, fitting: u64) -> Result<(), Failure> {
     if size < need.device.smallest {
         return Ok(()); // What cannot be made there at all is refused by name before the run.
@@ -124,7 +124,7 @@ fn fits(need: &Need, place: &Place, size: u64, fitting: u64) -> Result<(), Failu
     Ok(())
 }
 
-/// What each contender needs for each of its workloads. Ageing leaves a share of the device.
+/// Needs of each contender for each of its workloads. Ageing leaves only a share of the device.
 fn needs<'a>(
     entries: &'a [PlannedContender],
     works: &'a [Work],

@@ -1,5 +1,5 @@
-//! The `--json` forms of the verbs: one document on standard output, described by the type that it is written from.
-//! In: what a verb answers. Out: text, and the JSON Schema of it, from which docs/reference/json.md is made.
+//! The `--json` forms of the verbs: one document on standard output, described by the type that serializes it.
+//! In: the answer of a verb. Out: text, and its JSON Schema, from which docs/reference/json.md is made.
 
 use crate::failure::Failure;
 use crate::out;
@@ -7,16 +7,16 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-/// Version of every form. It grows when a reader of the last form would be misled; a new key does not mislead.
+/// Version of every form. It increases when a reader of the last form would misread the new one; new keys do not count.
 pub const VERSION: u32 = 1;
 
-/// What a verb answers with `--json`.
+/// The answer of a verb with `--json`.
 pub trait Answer: Serialize + JsonSchema {
     /// Name of the form: `bakeoff-` and the verb.
     const SCHEMA: &'static str;
 }
 
-// An answer with the two keys that every document begins with; no doc comment, which would stand in the place of the answer's own.
+// An answer with the two keys of every document; without a doc comment, which would replace the answer's own.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = T::SCHEMA, bound = "T: Answer")]
 struct Document<'a, T: Answer> {

@@ -1,5 +1,5 @@
-//! How the contenders stand in the middle of a run: a line for the display, and every operation for the log.
-//! In: the table of what was measured so far. Out: text; it is no verdict, and says which operations are open.
+//! Intermediate standings of a run: a line for the display, and every operation for the log.
+//! In: the table of measurements so far. Out: text; it is no verdict, and it names the operations that are open.
 
 use judge::{Judgement, Ranking, Relation, Table};
 
@@ -8,18 +8,18 @@ const NAMED: usize = 4;
 
 /// The leaderboard of a table.
 pub struct Leaderboard {
-    /// How many times slower than the best each is on average: one line.
+    /// One line: how many times slower than the best each is on average.
     pub line: String,
-    /// One line an operation.
+    /// One line per operation.
     pub whole: Vec<String>,
 }
 
-/// Judges what there is; `None` where nothing can be compared yet.
+/// Judges the table; `None` if nothing can be compared yet.
 pub fn leaderboard(table: &Table) -> Option<Leaderboard> {
     of(table, &judge::judge(table).ok()?)
 }
 
-/// The same of a table that is judged already.
+/// The same for a table that is already judged.
 pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
     let rankings = compared(table, judgement);
     if rankings.is_empty() {
@@ -40,13 +40,13 @@ pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
     Some(Leaderboard { line, whole: rankings.iter().map(|ranking| whole(table, judgement, ranking)).collect() })
 }
 
-/// Rankings that say something of their own, of two contenders at least.
+/// Rankings of primary operations with at least two contenders.
 pub fn compared<'j>(table: &Table, judgement: &'j Judgement) -> Vec<&'j Ranking> {
     let says = |ranking: &&Ranking| !table.operations[ranking.operation].secondary && !ranking.others.is_empty();
     judgement.rankings.iter().filter(says).collect()
 }
 
-/// Geometric mean of how many times slower than the best a contender is; absent where it lacks one of the operations.
+/// Geometric mean of a contender's ratios to the best; absent if it lacks an operation.
 fn mean(rankings: &[&Ranking], contender: usize) -> Option<f64> {
     let ratio = |ranking: &&Ranking| match ranking.others.iter().find(|other| other.contender == contender) {
         Some(other) => Some(other.ratio),
@@ -120,10 +120,10 @@ mod tests {
         assert!(leaderboard(&Table::default()).is_none());
     }
 
-    /// The log has the line below the operations, and both have the same ratios and the same number open.
+    /// The log ends with the line, below the operations; both have the same ratios and the same number of open ones.
     #[test]
     fn the_line_counts_what_the_operations_show() {
-        // How many times the first one's time, and how much that scatters: alike, open and far behind.
+        // Multiples of the first contender's time, and their scatter: equal, open, and far behind.
         let rows = [[1.0, 1.0, 1.5], [1.0, 1.04, 0.9], [1.0, 0.5, 0.501]];
         let names = ["ext4", "xfs", "btrfs"];
         for (blocks, scatter) in [(1, 0.0), (2, 0.1), (3, 0.3), (6, 0.002), (6, 0.2)] {
@@ -161,7 +161,7 @@ mod tests {
             let parts =
                 |line: &String| line.rsplit(": ").next().unwrap_or_default().split(", ").map(str::to_owned).collect();
             let shown: Vec<Vec<String>> = found.whole.iter().map(parts).collect();
-            // The first has its figure, the others how many times slower they are.
+            // The first has its figure; the others have their ratio to it.
             let ratio = |part: &String| match part.split(" x").nth(1).and_then(|rest| rest.split(' ').next()) {
                 Some(times) => times.parse::<f64>().expect("a number"),
                 None => 1.0,

@@ -1,5 +1,5 @@
-//! Pages of a ledger: runs, a run's report, a figure's samples, two runs side by side.
-//! In: what a browser asks for. Out: pages made anew each time from the ledger, by the judge and the report that the other verbs use.
+//! Pages of a ledger: runs, a run's report, the samples of a figure, a comparison of two runs.
+//! In: a browser's request. Out: pages, made anew each time from the ledger with the judge and report of the other verbs.
 
 use crate::comparing::{self, Named};
 use crate::failure::Failure;
@@ -17,11 +17,11 @@ use web::{Answer, Asked, Site};
 
 /// Runs on one page.
 const A_PAGE: usize = 100;
-/// Words of a search that are heeded.
+/// Most words of a search that are used.
 const WORDS: usize = 20;
-/// Letters of the line that tells what took part.
+/// Most letters of the line that lists contenders and workloads.
 const ABOUT: usize = 240;
-/// Runs whose contenders are offered for a comparison.
+/// Most runs that are offered for a comparison.
 const OFFERED: usize = 50;
 
 /// The pages of a ledger.
@@ -30,7 +30,7 @@ pub struct LedgerPages {
 }
 
 impl LedgerPages {
-    /// Of this ledger.
+    /// Pages of this ledger.
     pub fn of(path: &Path) -> LedgerPages {
         LedgerPages { path: path.into() }
     }
@@ -65,7 +65,7 @@ fn way_to(id: &str) -> String {
     format!("run?id={}", encoded(id))
 }
 
-/// All runs that have every word of the search, the latest first.
+/// Runs that contain every word of the search, latest first.
 fn runs(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
     let search = asked.value("q").unwrap_or_default();
     let words: Vec<String> = search.split_whitespace().take(WORDS).map(str::to_lowercase).collect();
@@ -100,7 +100,7 @@ fn run_line(run: &RunRecord) -> RunLine {
     }
 }
 
-/// What took part is searched whole, and shown as far as there is room.
+/// The search uses all of `about`; the page shows as much as fits.
 fn shortened(line: RunLine) -> RunLine {
     RunLine { about: text::shortened(&line.about, ABOUT), ..line }
 }
@@ -110,7 +110,7 @@ fn has(line: &RunLine, words: &[String]) -> bool {
     words.iter().all(|word| all.contains(word))
 }
 
-/// A run's report, with links to what its figures rest on.
+/// A run's report, with links to the samples of its figures.
 fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
     let Shown { material, mut view } = Shown::read(ledger, id)?;
     view.published = published::views(&material, &view.table)?;
@@ -126,7 +126,7 @@ fn run(ledger: &Ledger, id: Option<&str>) -> Result<String, Failure> {
     Ok(report::html::linked_page(&material, &view, &charts, &links)?)
 }
 
-/// What a figure rests on.
+/// The samples behind a figure.
 fn why(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
     let cell = asked.value("cell").ok_or_else(|| Failure::usage("the address has no `cell` parameter"))?;
     let Shown { material, view } = Shown::read(ledger, asked.value("run"))?;
@@ -183,7 +183,7 @@ fn chosen(run: &str, contender: Option<&str>) -> CompareChoice {
     }
 }
 
-/// Both runs and the latest others, and the contenders of both.
+/// Both runs, their contenders, and the latest other runs.
 fn choices(ledger: &Ledger, sides: &[&String]) -> Result<Vec<CompareChoice>, Failure> {
     let mut ids: Vec<String> = sides.iter().map(|id| (*id).clone()).collect();
     ids.dedup();
@@ -198,7 +198,7 @@ fn choices(ledger: &Ledger, sides: &[&String]) -> Result<Vec<CompareChoice>, Fai
     Ok(choices)
 }
 
-/// Operations under the headings that the terminal has.
+/// Operations under the same headings as in the terminal.
 fn sections(comparison: &Comparison, a: &Named, b: &Named) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for row in &comparison.rows {

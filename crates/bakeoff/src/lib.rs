@@ -1,8 +1,8 @@
 //! The command line of Bakeoff.
-//! In: words typed by a person. Out: what the verbs print, and an exit status.
-//! It is a library so that it is compiled beside the engine; the program, which waits for all there is, is a call of [`main`].
+//! In: a command line. Out: the output of the verbs, and an exit status.
+//! It is a library so that it compiles in parallel with the engine; the program, which depends on everything, only calls [`main`].
 
-// The standard ones panic where nobody reads; ours are in `out`.
+// The standard macros panic on a closed pipe; `out` has replacements.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[macro_use]
@@ -60,7 +60,7 @@ use args::{Arguments, Verb};
 use failure::Failure;
 use std::process::ExitCode;
 
-/// The program: reads its arguments, does what they say, and answers with its exit status.
+/// The program: parses its arguments, carries them out, and returns its exit status.
 pub fn main() -> ExitCode {
     let arguments = help::parsed().unwrap_or_else(|refused| misunderstood(&refused));
     if matches!(
@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
         out::go_on_unread();
     }
     if mounts(&arguments.verb) && !clients::are_there() {
-        // Where the system refuses it, mounts are seen by all others, as in earlier versions.
+        // Without the right to do so, mounts stay visible to all processes, as in earlier versions.
         let _ = system::own_mounts::enter();
     }
     let too_large = file_limit::watch();
@@ -83,7 +83,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether filesystems are mounted for it by this process alone: clients of MPI were started before and work on the same mounts. `clean` unmounts what others left, where they left it.
+/// Whether the verb mounts filesystems for this process alone: MPI clients exist already and work on the same mounts. `clean`
+/// unmounts leftovers where they are.
 fn mounts(verb: &Verb) -> bool {
     matches!(
         verb,
@@ -91,7 +92,7 @@ fn mounts(verb: &Verb) -> bool {
     )
 }
 
-/// Prints what the parser has to say, help or a refusal, and ends.
+/// Prints the parser's message, help or an error, and exits.
 fn misunderstood(said: &clap::Error) -> ! {
     let plain = std::env::args_os().all(|word| !word.to_string_lossy().chars().any(char::is_control));
     if plain {

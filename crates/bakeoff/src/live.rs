@@ -1,7 +1,7 @@
-//! The live report: a run that is under way, in a browser.
-//! In: news of the run, as the terminal's display gets them. Out: pages at an address of this machine, and at the end the report.
-//! Whatever costs more than a line of text is made between trials; while one is measured, the server's thread works a few times a
-//! second at most and is the last in line for a processor.
+//! The live report: a run in progress, in a browser.
+//! In: events of the run, as the terminal's display gets them. Out: pages at an address of this machine, and the report at the end.
+//! Anything that costs more than a line of text is made between trials. During a measurement the server's thread works at most a few times
+//! a second, at the lowest priority.
 
 mod disk;
 mod latency;
@@ -28,14 +28,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use web::{Feed, Server, WebError};
 
-/// Lines of the log that are shown, and letters of each.
+/// Lines of the log that are kept, and letters of each.
 const LINES: usize = 80;
 const LETTERS: usize = 400;
-/// Warnings that are shown.
+/// Warnings that are kept.
 const WARNINGS: usize = 40;
-/// Time that browsers which follow have to fetch the report at the end.
+/// Time for connected browsers to fetch the report at the end.
 const TO_FETCH: Duration = Duration::from_secs(15);
-/// Stack of the server's thread: a run keeps its memory in place, so none of it is free.
+/// Stack of the server's thread: a run locks its memory, so all of it costs memory.
 const STACK: usize = 512 << 10;
 
 /// A live report.
@@ -45,7 +45,7 @@ pub struct Live {
     /// Workload, name and title of every phase.
     phases: Vec<(String, String, String)>,
     place: Place,
-    /// The phase at work: workload, name, title.
+    /// The current phase: workload, name, title.
     phase: Option<(String, String, String)>,
     pace: Pace,
     history: History,
@@ -54,7 +54,7 @@ pub struct Live {
     warnings: VecDeque<String>,
 }
 
-/// Listens for the browser, before a run is begun: an address that cannot be had stops nothing halfway.
+/// Binds the address before a run starts, so that an unavailable one does not stop the run halfway.
 pub fn listen(address: SocketAddr) -> Result<Server, Failure> {
     let server = Server::bind(address)?;
     eprintln!("live report: {}", server.url());
@@ -65,7 +65,7 @@ pub fn listen(address: SocketAddr) -> Result<Server, Failure> {
 }
 
 impl Live {
-    /// Begins to show a run.
+    /// Starts to show a run.
     pub fn start(server: Server, plan: &ResolvedPlan, id: &str) -> Result<Live, Failure> {
         let feed = Feed::new()?;
         let (prepared_ns, began) = (AtomicU64::new(0), Instant::now());
@@ -94,7 +94,7 @@ impl Live {
         })
     }
 
-    /// Takes a piece of news.
+    /// Handles an event.
     pub fn news(&mut self, news: &Heard) {
         let began = Instant::now();
         self.take(news);
@@ -147,7 +147,7 @@ impl Live {
         }
     }
 
-    /// Latency of the phase at work, as far as earlier trials show it.
+    /// Latency of the current phase, from earlier trials.
     fn latency(&self) {
         let Some((work, name, title)) = &self.phase else { return };
         let title = format!("{work}, {title}");
@@ -203,12 +203,12 @@ impl Live {
         self.shared.tell(news);
     }
 
-    /// All trials are done, and the report is being made.
+    /// All trials are done; the report is being written.
     pub fn concluding(&self) {
         self.tell(&News::Step(Step { text: "judging the results and writing the report".into(), phase: false }));
     }
 
-    /// Ends it: browsers that follow get the report, where there is one, and a little time to fetch it.
+    /// Ends the page: connected browsers get the report, if there is one, and some time to fetch it.
     pub fn end(self, text: &str, report: Option<String>) {
         let has_report = report.is_some();
         *self.shared.report.lock().unwrap_or_else(PoisonError::into_inner) = report;

@@ -1,5 +1,5 @@
-//! The log of runs: everything that a calm display leaves out, in a file beside the ledger.
-//! In: lines. Out: the same with the time in UTC, appended; a log that cannot be written never stops a run.
+//! The log of runs: everything that the display omits, in a file beside the ledger.
+//! In: lines. Out: the lines with the time in UTC, appended; a write error of the log never stops a run.
 
 use jiff::Timestamp;
 use std::fs::File;
@@ -7,10 +7,10 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// A log of this many bytes is set aside as `NAME.1` before a run begins.
+/// A log above this many bytes is renamed to `NAME.1` before a run starts.
 const LARGEST: u64 = 32 << 20;
 
-/// Form of the time that every line begins with.
+/// Format of the time at the beginning of every line.
 const TIME: &str = "%Y-%m-%d %H:%M:%S";
 
 /// An open log.
@@ -20,7 +20,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Opens the log beside a ledger: `bakeoff.db` has `bakeoff.log`.
+    /// Opens the log beside a ledger: `bakeoff.log` for `bakeoff.db`.
     pub fn beside(ledger: &Path) -> Self {
         let path = ledger.with_extension("log");
         let file = open(&path);
@@ -30,12 +30,12 @@ impl Log {
         Self { file: file.ok(), path }
     }
 
-    /// Where it is.
+    /// Its path; `None` if it is not written.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|_| self.path.as_path())
     }
 
-    /// Appends a text, each of its lines with the time.
+    /// Appends a text, each line with the time.
     pub fn say(&mut self, text: &str) {
         let Some(file) = &mut self.file else { return };
         let time = Timestamp::now().strftime(TIME).to_string();
@@ -47,7 +47,7 @@ impl Log {
     }
 }
 
-/// Opens a log for appending; a long one is set aside first. A file of that name that is none of ours is refused.
+/// Opens a log for appending; a long one is renamed first. A file of that name that bakeoff did not write is refused.
 fn open(path: &Path) -> io::Result<File> {
     let file = own(path)?;
     if file.metadata()?.len() <= LARGEST {
@@ -57,14 +57,14 @@ fn open(path: &Path) -> io::Result<File> {
     let aside = path.with_extension("log.1");
     match aside.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        // What lies there is replaced, so it must be an older log.
+        // The file is replaced, so it must be an older log.
         _ => drop(own(&aside)?),
     }
     system::create::Folder::open(&folder)?.rename(name, aside.file_name().unwrap_or_default())?;
     own(path)
 }
 
-/// A log, empty or written by us: every line of ours begins with a time.
+/// Opens an empty log or one that bakeoff wrote: every line begins with a time.
 fn own(path: &Path) -> io::Result<File> {
     let file = system::create::kept_file(path, true)?;
     let mut start = [0; 19];

@@ -1,5 +1,5 @@
 //! The program `bakeoff`.
-//! In: words typed by a person. Out: what the verbs print, and an exit status.
+//! In: a command line. Out: the output of the verbs, and an exit status.
 
 fn main() -> std::process::ExitCode {
     bakeoff::main()

@@ -1,5 +1,5 @@
-//! What was measured of contenders' safety, beside what their descriptions say: in views of a run.
-//! In: the table that is shipped, and results of `powercut` on this machine. Out: a sentence and a badge for each contender.
+//! Measured safety of contenders in views of a run, next to what their descriptions declare.
+//! In: the built-in table, and results of `powercut` on this machine. Out: a sentence and a badge for each contender.
 
 use records::Found;
 use reliability::measured::{self, Measured};
@@ -8,10 +8,10 @@ use report::view::ContenderView;
 use report::{Material, View};
 use std::path::PathBuf;
 
-/// Name of the file in which results of this machine are kept.
+/// File name of this machine's results.
 const FILE: &str = "power-cuts.json";
 
-/// Keeps what was measured, for views of later runs; where it cannot be kept, that is said.
+/// Saves results for views of later runs; a failure is reported on standard error.
 pub fn keep(all: &[Survived]) {
     let date = jiff::Zoned::now().date().to_string();
     let rows: Vec<Measured> = all.iter().filter_map(|one| Measured::of(one, date.clone())).collect();
@@ -21,7 +21,7 @@ pub fn keep(all: &[Survived]) {
     }
 }
 
-/// A view of a run, with what was measured of each contender.
+/// Adds measured safety and the driver to each contender of a view.
 pub fn beside(material: &Material, mut view: View) -> View {
     let known = known();
     let found: Vec<Option<&Measured>> =
@@ -46,13 +46,13 @@ fn join(badge: &mut String, part: String) {
     *badge = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
 }
 
-/// What was found of a contender when it was mounted first.
+/// What was found of a contender in its first trial with a record of it.
 fn trial<'m>(material: &'m Material, contender: &ContenderView) -> Option<&'m Found> {
     let mut trials = material.trials.iter().filter(|trial| trial.contender as usize == contender.index);
     trials.find_map(|trial| trial.found.as_ref())
 }
 
-/// The same as few words as fit below a name.
+/// The result in a few words, to fit below a name.
 fn badge(found: &Measured) -> String {
     match found.worst() {
         Some((promise, _)) => format!("breaks {promise}"),
@@ -71,7 +71,7 @@ fn of<'m>(material: &Material, contender: &ContenderView, known: &'m [Measured])
     measured::of(known, (&asked.filesystem, &found.durability, &record.label), kernel)
 }
 
-/// What is known on this machine, and what is shipped.
+/// Results of this machine, then the built-in ones.
 fn known() -> Vec<Measured> {
     let here = file().map(|path| (measured::read(&path), path));
     let here = match here {

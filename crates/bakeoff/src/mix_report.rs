@@ -1,5 +1,5 @@
-//! A winner for a stated mix of operations: `create=1,read-random=10,delete=1`, or all the work of a workload.
-//! In: words typed by a person, a run. Out: times with intervals and the verdict, in text; the judge weighs.
+//! The best contender for a mix of operations: `create=1,read-random=10,delete=1`, or all the work of a workload.
+//! In: the mix as typed, a run. Out: times with intervals and the verdict, in text; the judge computes them.
 
 use crate::estimate;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use records::{TrialRecord, TrialStatus, WorkRecord};
 use report::{Material, Unit, View};
 use runner::ResolvedPlan;
 
-/// Refuses a mix that the run of a plan could not answer, before it begins.
+/// Refuses a mix that the run of a plan cannot answer, before the run starts.
 pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
     if plan.works.iter().any(|work| work.name == asked) {
         return Ok(());
@@ -19,7 +19,7 @@ pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
     judge::judge_mix(&estimate::table(plan), &mix).map(|_| ()).map_err(Failure::usage)
 }
 
-/// The times of a mix and who is best for it.
+/// The times of a mix, and the best contender for it.
 pub fn told(asked: &str, material: &Material, view: &View) -> Result<String, Failure> {
     let works = &material.run.new.works;
     let mix = if works.iter().any(|work| work.name == asked) {
@@ -31,7 +31,7 @@ pub fn told(asked: &str, material: &Material, view: &View) -> Result<String, Fai
     Ok(shown(asked, &mix, &judged, &view.table))
 }
 
-/// A mix of operations, each by its name or by the title that tables show.
+/// Parses a mix of operations; each is given by its name or by its title in tables.
 fn parsed(asked: &str, works: &[WorkRecord]) -> Result<Mix, Failure> {
     let mut mix = Mix::parse(asked).map_err(|error| {
         let names: Vec<&str> = works.iter().map(|work| work.name.as_str()).collect();
@@ -52,12 +52,12 @@ fn parsed(asked: &str, works: &[WorkRecord]) -> Result<Mix, Failure> {
     Ok(mix)
 }
 
-/// An operation as the judge's table names it in full.
+/// The full name of an operation in the judge's table.
 fn of_table(workload: &str, operation: &str, cache: &str) -> String {
     format!("{workload}/{operation} {cache}")
 }
 
-/// All the timed work of a workload, once: as many items or bytes of each operation as one trial of it does.
+/// All the timed work of a workload, once: of each operation as many items or bytes as in one trial.
 fn of_workload(name: &str, material: &Material, table: &Table) -> Result<Mix, Failure> {
     let lacks = || Failure::new(format!("run {} has no completed trial of {name}", material.run.id));
     let work = material.run.new.works.iter().rfind(|work| work.name == name).ok_or_else(lacks)?;

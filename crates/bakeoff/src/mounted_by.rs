@@ -1,5 +1,6 @@
-//! Which kernel mounts what may be broken: a virtual machine's, where one boots quickly and without a download, or this machine's own.
-//! In: what was asked, and what this machine offers. Out: the kernel of contenders that name none, and why, for people and for `--json`.
+//! Selects the kernel that mounts possibly damaged filesystems: a virtual machine's, if one boots quickly and without a download, or the host's.
+//! In: the user's options, and what this machine offers. Out: the kernel of contenders that name none, and the
+//! reason, for people and for `--json`.
 
 use crate::args::MountedIn;
 use crate::failure::Failure;
@@ -51,13 +52,13 @@ impl MountedBy {
         MountedBy { place: MountedIn::Here, reason, kernel: None, found: found.into() }
     }
 
-    /// As `--in here` has it.
+    /// The result of `--in here`.
     #[cfg(test)]
     pub fn asked_here() -> MountedBy {
         MountedBy::here(Reason::Asked, "")
     }
 
-    /// It in a sentence; None where there is nothing to say: everybody named a kernel.
+    /// The decision as a sentence; None if every contender names a kernel.
     pub fn sentence(&self) -> Option<String> {
         const HERE: &str = "Possibly damaged filesystems are mounted by this machine's own kernel";
         const ALL_THE_SAME: &str = "`--in guest` still mounts them in a virtual machine";
@@ -83,20 +84,20 @@ impl MountedBy {
     }
 }
 
-/// What a machine offers to whoever decides.
+/// What a machine offers, as far as the decision depends on it.
 trait Offers {
-    /// What virtual machines lack here.
+    /// What is missing here for virtual machines.
     fn lacks(&self) -> Option<String>;
     /// A kernel that can be booted without a download.
     fn kernel(&self) -> Option<String>;
-    /// Whether it boots under KVM, with all that contenders need; why not.
+    /// Whether it boots under KVM with all that the contenders need; otherwise why not.
     fn boots(&self, kernel: &str) -> Result<(), (Reason, String)>;
 }
 
-/// Nothing to boot, and what would help.
+/// No kernel can be booted; with advice.
 const NO_KERNEL: &str = "no kernel for a virtual machine is installed or downloaded (`bakeoff systems --fetch debian:newest` downloads one)";
 
-/// The kernel of a guest that was asked for.
+/// The kernel for a requested guest.
 fn guest_kernel(lacks: Option<String>, kernel: Option<String>) -> Result<String, Failure> {
     if let Some(lack) = lacks {
         return Err(Failure::usage(format!("--in guest: virtual machines cannot run here: {lack}")));
@@ -130,7 +131,7 @@ fn decided(asked: Option<MountedIn>, program: bool, named: bool, offers: &dyn Of
     }
 }
 
-/// This machine, with contenders that name no kernel.
+/// This machine, with the contenders that name no kernel.
 struct Machine<'a> {
     contenders: Vec<&'a Contender>,
     filesystems: &'a Registry,
@@ -138,7 +139,7 @@ struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// What makes processors of guests with that kernel here, tried with one that can mount all contenders.
+    /// The backend of guests with that kernel here, tested with a kernel that can mount all contenders.
     fn tried(&self, kernel: &str) -> Result<(Backend, String), StagingError> {
         let those: Vec<Contender> = self.contenders.iter().map(|one| on_kernel(one, kernel)).collect();
         let place = Where::Image { bytes: self.bytes, folder: PathBuf::from(crate::scratch::DEFAULT) };
@@ -162,7 +163,7 @@ impl Offers for Machine<'_> {
     }
 
     fn boots(&self, kernel: &str) -> Result<(), (Reason, String)> {
-        // Before an archive is made for nothing.
+        // Checked first: building the guest's archive would be in vain.
         staging::kvm_opens().map_err(|why| (Reason::NoKvm, format!("emulated by QEMU, since {why}")))?;
         match self.tried(kernel) {
             Ok((Backend::Kvm, _)) => Ok(()),
@@ -176,10 +177,10 @@ fn on_kernel(contender: &Contender, kernel: &str) -> Contender {
     Contender { kernel: Some(kernel.into()), ..contender.clone() }
 }
 
-/// Decides it, and gives contenders that name no kernel the one that mounts them. `program`: whether a program of the user's is cut.
+/// Decides, and assigns the mounting kernel to contenders that name none. `program`: whether power cuts of a user's program are tested.
 ///
 /// # Errors
-/// What was asked for cannot be had.
+/// The requested kernel is not available.
 pub fn decide(
     asked: Option<MountedIn>,
     program: bool,
@@ -187,7 +188,7 @@ pub fn decide(
     filesystems: &Registry,
     bytes: u64,
 ) -> Result<MountedBy, Failure> {
-    // Who says `host` means it.
+    // A contender that names `host` keeps it.
     let free = |contender: &Contender| contender.kernel.is_none();
     let those: Vec<&Contender> = contenders.iter().map(|entry| &entry.asked).filter(|one| free(one)).collect();
     let named = those.is_empty();
@@ -200,7 +201,7 @@ pub fn decide(
     Ok(decided)
 }
 
-/// The kernel that mounts there, where it is asked for; None: this machine's own.
+/// The mounting kernel for a requested place; None: the host kernel.
 ///
 /// # Errors
 /// There is none.
@@ -215,7 +216,7 @@ pub fn asked(place: MountedIn) -> Result<Option<String>, Failure> {
 mod tests {
     use super::*;
 
-    /// A machine of which these things are known.
+    /// A machine with given properties.
     struct Known {
         lacks: Option<&'static str>,
         kernel: Option<&'static str>,

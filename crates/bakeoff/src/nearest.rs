@@ -1,6 +1,6 @@
-//! Published option sets that a contender's kernel no longer takes: they run in their nearest supported form, under a name that says so.
-//! In: the contenders of a plan, the published sets, what filesystems' files say of options that are gone. Out: contenders, and what is
-//! to be said of each that differs. Sets of a user's own and options that were typed stay as they are.
+//! Published option sets that a contender's kernel no longer accepts: they run in their nearest supported form, under a name that shows this.
+//! In: the contenders of a plan, the published sets, and the obsolete options in filesystems' files. Out: contenders, and a note on each
+//! that differs. A user's own sets and options typed on the command line stay unchanged.
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
@@ -9,11 +9,10 @@ use records::Nearest;
 use workload::Contender;
 use workload::plan::Plan;
 
-/// Puts each published option set that its kernel does not take into its nearest form; a sentence for each form, with the contenders
-/// that it is of.
+/// Replaces each published option set that its kernel does not accept by its nearest form. Returns a sentence for each form, with its contenders.
 ///
 /// # Errors
-/// A contender of a filesystem that is not known.
+/// The filesystem of a contender is unknown.
 pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
     let mut said: IndexMap<String, Vec<String>> = IndexMap::new();
     for contender in contenders {
@@ -30,7 +29,7 @@ pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -
     Ok(said.into_iter().map(|(told, labels)| format!("{}: {told}", labels.join(", "))).collect())
 }
 
-/// Which of Debian's kernels take a set as it was published, in a sentence.
+/// A sentence on which of Debian's kernels accept a set as published.
 fn as_it_was(filesystem: &staging::Filesystem, set: &Contender) -> String {
     let kernels = staging::kernels_known();
     let takes = |kernel: &&String| {

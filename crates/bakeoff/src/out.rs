@@ -1,17 +1,17 @@
-//! The one way to standard output and standard error: safe for terminals, and never the end of a run.
-//! In: text. Out: the same with control characters made visible, or a quiet end where nobody reads any more.
-//! `print!` and its relatives are replaced in this whole program, so that none can be forgotten: the standard ones panic.
+//! All output to standard output and standard error: safe for terminals, and never the end of a run.
+//! In: text. Out: the text with control characters made visible; a closed pipe ends the program quietly.
+//! `print!` and its relatives are replaced in the whole program, since the standard ones panic on write errors.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set where work goes on although nobody reads what it prints.
+/// Set if work continues after its output is closed.
 static GOES_ON: AtomicBool = AtomicBool::new(false);
 
-/// Standard output is gone, and that was said.
+/// Standard output is closed, and this was reported.
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// Text for standard output; what a foreign ledger or file brings along cannot drive the terminal.
+/// Text for standard output; control characters from foreign ledgers or files cannot affect the terminal.
 macro_rules! print {
     ($($text:tt)*) => { $crate::out::write(&format!($($text)*)) };
 }
@@ -32,7 +32,7 @@ macro_rules! eprintln {
     ($($text:tt)*) => { $crate::out::complain(&(format!($($text)*) + "\n")) };
 }
 
-/// From here on the loss of standard output ends nothing: the work matters more than what is printed of it.
+/// From now on a closed standard output does not end the program: the work matters more than its output.
 pub fn go_on_unread() {
     GOES_ON.store(true, Ordering::Relaxed);
 }
@@ -42,12 +42,12 @@ pub fn write(text: &str) {
     send(&report::screen(text));
 }
 
-/// Writes data to standard output: as it is for a program that reads it, and as text for a person at a terminal.
+/// Writes data to standard output: unchanged to a pipe or file, as harmless text to a terminal.
 pub fn data(text: &str) {
     if std::io::stdout().is_terminal() { write(text) } else { send(text) }
 }
 
-/// Writes text to standard error; there is nowhere to complain where that fails.
+/// Writes text to standard error; errors of this are ignored.
 pub fn complain(text: &str) {
     let _ = std::io::stderr().write_all(report::screen(text).as_bytes());
 }
@@ -65,7 +65,7 @@ fn send(text: &str) {
         return;
     }
     if error.kind() == ErrorKind::BrokenPipe {
-        // As every other program ends whose reader has seen enough.
+        // End like any other program whose reader has closed the pipe.
         let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
     }
     complain(&format!("bakeoff: writing to standard output: {error}\n"));

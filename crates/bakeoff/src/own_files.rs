@@ -1,6 +1,6 @@
-//! Files of users that are found, not named: in the configuration folder, and beside a plan.
-//! In: a folder. Out: the texts of its files; a file that somebody else could have written is passed over, with a warning.
-//! They say what is formatted and which commands run, as root: so nobody else may have a hand in them.
+//! User files that are found rather than named: in the configuration folder, and beside a plan.
+//! In: a folder. Out: the texts of its files. The files decide what is formatted and which commands run as root, so a file that another
+//! user could have written is skipped with a warning.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -9,13 +9,13 @@ use std::sync::Mutex;
 use system::Untrusted;
 use system::input::{TEXT_LIMIT, Unreadable, text_file};
 
-/// Files that are read from one folder at most.
+/// Most files that are read from one folder.
 const FILES_LIMIT: usize = 1000;
 
 /// A file, and its text or why it cannot be read.
 pub type Text = (PathBuf, Result<String, Unreadable>);
 
-/// The TOML files of a folder that may be loaded unasked, in order of their names; `way` says what to do about the others.
+/// The TOML files of a folder that may be loaded automatically, sorted by name; `way` is the advice for the others.
 pub fn in_folder(folder: &Path, way: &str) -> Vec<Text> {
     if !folder.is_dir() || !may_be_loaded(folder, way) {
         return Vec::new();
@@ -23,7 +23,7 @@ pub fn in_folder(folder: &Path, way: &str) -> Vec<Text> {
     toml_files(folder).into_iter().filter_map(|path| one(&path, way)).collect()
 }
 
-/// One file that may be loaded unasked; None where it is not there, or may not.
+/// One file that may be loaded automatically; None if it does not exist, or must not be loaded.
 pub fn one(path: &Path, way: &str) -> Option<Text> {
     (path.exists() && may_be_loaded(path, way)).then(|| (path.to_owned(), text_file(path, TEXT_LIMIT)))
 }
@@ -44,7 +44,7 @@ fn may_be_loaded(path: &Path, way: &str) -> bool {
     false
 }
 
-/// Says something of a file. Catalogues are opened several times in one call; one warning is enough.
+/// Prints a warning about a file, once: one call opens catalogues several times.
 pub fn warn_once(path: &Path, warning: &str) {
     static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if WARNED.lock().is_ok_and(|mut warned| warned.insert(path.to_owned())) {
@@ -52,7 +52,7 @@ pub fn warn_once(path: &Path, warning: &str) {
     }
 }
 
-/// Why a file is not loaded: whose it is, its mode, and the way out.
+/// Why a file is not loaded: its owner and mode, and the advice.
 pub fn refusal(path: &Path, untrusted: &Untrusted, way: &str) -> String {
     let facts = untrusted.path.symlink_metadata();
     let facts =

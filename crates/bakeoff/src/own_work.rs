@@ -1,4 +1,4 @@
-//! The workload that a command line's own commands make: the same as somebody would write into a file.
+//! The workload of the commands on a command line; it could be written as a workload file as well.
 //! In: [`Own`]. Out: a workload in TOML.
 
 use crate::args::{Own, Start};
@@ -13,17 +13,17 @@ use workload::written::{Figure, File, Phase, Printed, Work};
 
 /// Name of the workload.
 pub const NAME: &str = "command";
-/// Longest name that is made of a program's.
+/// Longest name derived from a program's name.
 const NAME_LENGTH: usize = 40;
 /// Longest command line in a title.
 const TITLE_LENGTH: usize = 60;
-/// Words that only mean something to a shell.
+/// Words that only a shell understands.
 const SHELL_WORDS: [&str; 10] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"];
 
-/// Refuses what is said of commands where there are none, and what cannot be meant.
+/// Refuses options for commands if there are no commands, and invalid values.
 ///
 /// # Errors
-/// A user that this machine does not know; a time that is none; an option that nothing among the names and commands takes.
+/// The user does not exist here; the time is invalid; or no name or command uses the option.
 pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
     if let Some(limit) = &own.time_limit {
         given("--time-limit", limit, parse_duration)?;
@@ -45,10 +45,10 @@ pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The text of the workload; None where no command is given.
+/// The text of the workload; None without a command.
 ///
 /// # Errors
-/// A command that cannot be understood, or whose program is not there; more names than commands.
+/// A command cannot be parsed, or its program does not exist; or there are more names than commands.
 pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     if own.command.is_empty() {
         return Ok(None);
@@ -117,7 +117,7 @@ fn timed(own: &Own, name: String, text: &str, work: Work) -> Phase {
     Phase { doing: format!("running `{line}`"), name, title, cache, work, ..Phase::default() }
 }
 
-/// What the last command prints of itself.
+/// The metrics that the last command prints.
 fn figures(own: &Own) -> Result<Vec<Printed>, Failure> {
     let ways =
         [("--higher-is-better", &own.higher_is_better, "more"), ("--lower-is-better", &own.lower_is_better, "less")];
@@ -135,18 +135,18 @@ fn figures(own: &Own) -> Result<Vec<Printed>, Failure> {
     .collect()
 }
 
-/// A command of the user's own.
+/// A user's command.
 fn work(own: &Own, command: Vec<String>) -> Work {
     let (user, private) = (own.user.clone(), own.private.clone());
     Work { command, user, private, unconfined: own.unconfined, ..Work::default() }
 }
 
-/// A command of Bakeoff's own.
+/// A command of Bakeoff itself.
 fn untimed(command: Vec<String>) -> Work {
     Work { command, ..Work::default() }
 }
 
-/// What is not timed.
+/// An untimed phase.
 fn beside(what: &str, work: Work, number: usize) -> Phase {
     let title = what.replace('-', " ");
     let name = format!("{what}-{}", number + 1);
@@ -163,7 +163,7 @@ fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
     Ok(["cp", "-a", "--no-target-directory", "--", text, "."].map(str::to_owned).into())
 }
 
-/// The words of a command: split as a shell would, a leading `~/` replaced, the program found.
+/// The words of a command: split as a shell does, a leading `~/` replaced, the program found.
 fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> {
     if shell {
         return Ok(["sh", "-c", text].map(str::to_owned).into());
@@ -184,11 +184,11 @@ fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> 
     Ok(words)
 }
 
-/// Where a program is, if it must be named otherwise than it was: a path from here becomes whole, since commands run elsewhere.
+/// The absolute path of a program given by a path, since commands run in another folder; `None` if its name needs no change.
 fn found(program: &str) -> Result<Option<String>, String> {
     if program.contains('/') {
         let here = std::path::absolute(program).ok().filter(|path| path.is_file());
-        // What is not here may be what is copied in or made there.
+        // A program that is missing here may be copied in or created there.
         return Ok(here.map(|path| path.to_string_lossy().into_owned()));
     }
     if programs::is_here(program) {
@@ -197,7 +197,7 @@ fn found(program: &str) -> Result<Option<String>, String> {
     Err(format!("no program `{program}` in {}; give its path, or install it", workload::command::PATH))
 }
 
-/// A name for a phase, of the letters that names may have.
+/// A name for a phase, of allowed letters only.
 fn program_name(words: &[String], shell: bool) -> String {
     let first = if shell {
         words.last().and_then(|text| text.split_whitespace().next())
@@ -210,7 +210,7 @@ fn program_name(words: &[String], shell: bool) -> String {
     if name.is_empty() { NAME.into() } else { name.chars().take(NAME_LENGTH).collect() }
 }
 
-/// The name, or with a number where a phase before has it.
+/// The name, with a number added if an earlier phase has it.
 fn unused(name: String, phases: &[Phase]) -> String {
     let taken = |name: &String| phases.iter().any(|phase| phase.name == *name);
     let mut numbered = (2..).map(|number| format!("{name}-{number}"));

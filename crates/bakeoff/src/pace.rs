@@ -1,20 +1,20 @@
-//! How fast a run goes: the time that has gone, and the time that the rest will take by the trials so far.
+//! The pace of a run: elapsed time, and the estimated rest from the trials so far.
 //! In: trials as they end. Out: durations.
 
 use records::{ResolvedPlan, TrialRecord};
 use std::time::{Duration, Instant};
 
-/// The pace of a run since it began, or went on.
+/// The pace of a run since it started or resumed.
 pub struct Pace {
     began: Instant,
-    /// Time to spend, which holds whatever the number of trials; absent where a number of rounds is asked for.
+    /// The time budget, which applies whatever the number of trials; absent if a number of rounds is requested.
     budget: Option<Duration>,
-    /// Seconds that trials took: sum and count.
+    /// Duration of trials in seconds: sum and count.
     took: (f64, u32),
 }
 
 impl Pace {
-    /// From now on.
+    /// Starts now.
     pub fn new(plan: &ResolvedPlan) -> Pace {
         let sampling = &plan.sampling;
         let seconds = sampling.budget_seconds.filter(|_| sampling.samples.is_none());
@@ -22,18 +22,18 @@ impl Pace {
         Pace { began: Instant::now(), budget, took: (0.0, 0) }
     }
 
-    /// A trial ended.
+    /// Counts a finished trial.
     pub fn ended(&mut self, trial: &TrialRecord) {
         self.took = (self.took.0 + trial.took(), self.took.1 + 1);
     }
 
-    /// Since it began.
+    /// Elapsed time.
     pub fn gone(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// What is left of the budget; without one, what so many more trials will take. `None` once the budget is spent, where no trial
-    /// has ended, and where none is left.
+    /// The rest of the budget; without one, the estimated time of the remaining trials. `None` if the budget is spent, no
+    /// trial has ended, or none is left.
     pub fn left(&self, done: usize, of: usize) -> Option<Duration> {
         if let Some(budget) = self.budget {
             return budget.checked_sub(self.gone());

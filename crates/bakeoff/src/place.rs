@@ -1,5 +1,5 @@
-//! The place where a plan runs: looked at beforehand, cleaned of what an interrupted run left, opened.
-//! In: a plan. Out: the machine's description, a venue, or one clear error before anything is touched.
+//! The place where a plan runs: inspected, cleaned of leftovers of interrupted runs, opened.
+//! In: a plan. Out: the machine's description, a venue, or one clear error before anything is changed.
 
 use crate::clients;
 use crate::contenders;
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use system::{BlockDevice, Journal, Sysfs as _};
 use workload::quantity::show_bytes;
 
-/// Refuses what cannot work, before anything is begun: sizes, tools, names, custody. Which devices were found is what the run promises.
+/// Refuses what cannot work, before anything starts: sizes, tools, names, custody. Returns the devices found, which the run then promises to use.
 ///
-/// An error of one contender among several is left to the run, which goes on with the others.
+/// An error of one contender among several is left to the run, which continues with the others.
 pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records::custody::Promise>, Failure> {
     crate::clients::check(plan)?;
     let journal = Journal::new();
@@ -37,7 +37,7 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
             }
         }
         let refused = refusals.len();
-        // A folder without room is the same to all of them.
+        // A folder without room gives every contender the same error.
         refusals.dedup();
         if index == 0 && count > 0 && refused == count {
             return Err(Failure::new(refusals.join("\n         ")));
@@ -46,8 +46,8 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
     Ok(promised)
 }
 
-/// Refuses for a plan a device or a directory that a run would refuse, as far as that is known without a change to anything. What a run
-/// needs `--erase` for, in words.
+/// Refuses, for a plan, a device or directory that a run would refuse, as far as this is known without changing anything. Returns what a
+/// run needs `--erase` for, in words.
 pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Option<String>, Failure> {
     let is_known = match plan.place {
         Place::Image { .. } => false,
@@ -63,7 +63,7 @@ pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Optio
     Ok(None)
 }
 
-/// This machine, with the tools of the filesystems that compete and the devices that the work ends on.
+/// This machine, with the tools of the competing filesystems and the devices below the work.
 pub fn machine(plan: &ResolvedPlan, filesystems: &Registry) -> Machine {
     Machine { tools: tools(plan, filesystems), device: devices(&plan.place), ..system::machine::describe() }
 }
@@ -77,7 +77,7 @@ fn tools(plan: &ResolvedPlan, filesystems: &Registry) -> BTreeMap<String, String
         .collect()
 }
 
-/// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
+/// The devices below the work, each with all its lower layers, top first: name and description.
 fn devices(place: &Place) -> Vec<(String, String)> {
     let tops: Vec<BlockDevice> = match place {
         Place::Image { scratch, .. } => BlockDevice::beneath(scratch).into_iter().collect(),
@@ -112,11 +112,11 @@ fn in_a_line(device: &BlockDevice) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Removes what interrupted runs left in this plan's places. What is to be said of it, a sentence each; what could not be removed
-/// stops nobody, and is tried again by the next start.
+/// Removes leftovers of interrupted runs from this plan's places. Returns a sentence on each. A leftover that cannot be removed does not
+/// stop the run; the next start tries again.
 ///
 /// # Errors
-/// The folder of marks cannot be trusted or read.
+/// The folder of cleanup records cannot be trusted or read.
 pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
     let mut folders = match &plan.place {
         Place::Image { scratch, .. } => vec![scratch.clone()],
@@ -124,14 +124,14 @@ pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
         Place::Device { .. } => Vec::new(),
     };
     if let Some(ages) = &plan.ages {
-        // Images that lie in the cache under the name of a run that is gone were never finished.
+        // Unfinished images in the cache, named after a run that is gone.
         folders.push(ages.folder.clone());
         runner::cache(ages).tidy();
     }
     clean_folders(&folders)
 }
 
-/// The same where images may lie in these folders.
+/// The same for images in these folders.
 ///
 /// # Errors
 /// As [`clean_before`].
@@ -151,10 +151,10 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
     Ok(said)
 }
 
-/// Bytes of an image beside the files: metadata, a journal and what is written twice.
+/// Bytes of an image besides the files: metadata, a journal, and data written twice.
 const BESIDE: u64 = 256 << 20;
 
-/// Why the contenders of a plan cannot be mounted at the same time, as the end of a sentence; `None` where they can.
+/// Why the contenders of a plan cannot be mounted at the same time, as the end of a sentence; `None` if they can.
 pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     match &plan.place {
         Place::Image { scratch, .. } => why_not_together(plan, filesystems).or_else(|| why_no_room(plan, scratch)),
@@ -163,7 +163,7 @@ pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Str
     }
 }
 
-/// Why contenders cannot be mounted at the same time, each in a place of its own, as the end of a sentence; `None` where they can.
+/// Why contenders cannot be mounted at the same time, each in its own place, as the end of a sentence; `None` if they can.
 pub fn why_not_together(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     if clients::wanted(plan).is_some() {
         return Some("many clients work on one contender at a time".into());
@@ -200,7 +200,7 @@ fn why_no_memory(guests: usize, available: u64) -> Option<String> {
 fn why_no_room(plan: &ResolvedPlan, scratch: &std::path::Path) -> Option<String> {
     let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
     let needed = most.saturating_add(BESIDE).saturating_mul(plan.contenders.len() as u64);
-    // A folder that cannot be asked is refused when it is opened.
+    // A folder whose free space cannot be read is refused when it is opened.
     let free = staging::room(scratch).ok()?;
     (needed > free).then(|| {
         let (count, folder) = (plan.contenders.len(), scratch.display());
@@ -212,7 +212,7 @@ fn why_no_room(plan: &ResolvedPlan, scratch: &std::path::Path) -> Option<String>
 pub struct Opened {
     /// Where contenders are set up.
     pub venue: Box<dyn Venue>,
-    /// Why turns by slices, which the plan asks for, are not possible there.
+    /// Why turns by slices, which the plan requests, are not possible there.
     pub one_by_one: Option<String>,
 }
 

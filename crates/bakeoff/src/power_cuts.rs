@@ -1,5 +1,5 @@
-//! Power cuts for people: what to say of them, and their table.
-//! In: results of `powercut`. Out: text as wide as the terminal, and the form of `--json`.
+//! Results of power cuts for people: sentences and a table.
+//! In: results of `powercut`. Out: text as wide as the terminal, and the `--json` form.
 
 use crate::json::Answer;
 use crate::mounted_by::MountedBy;
@@ -13,12 +13,12 @@ use report::{Cell, Findings, Group, Row, Tone};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Characters of what was found of a state, in a sentence.
+/// Most characters of a finding in a sentence.
 const FOUND: usize = 300;
 
-/// Names in a sentence.
+/// Most names in a sentence.
 const NAMES: usize = 3;
-/// Guarantees that every reader knows.
+/// Guarantees that are known by name to every reader.
 const KNOWN: [&str; 2] = ["fsync", "rename"];
 
 /// What `powercut --json` answers.
@@ -40,7 +40,7 @@ impl Answer for PowerCuts {
     const SCHEMA: &'static str = "bakeoff-powercut";
 }
 
-/// Everything, for people.
+/// All findings, for people.
 pub fn findings(all: &PowerCuts) -> Findings {
     let refused = |one: &Refused| format!("No power cut could be simulated on {}: {}", one.contender, one.why);
     Findings {
@@ -61,10 +61,10 @@ pub fn findings(all: &PowerCuts) -> Findings {
     }
 }
 
-/// The answer: who kept what it promised, who did not, and what was lost.
+/// The answer: which contenders kept their guarantees, which did not, and what was lost.
 fn answers(all: &[Survived]) -> Vec<String> {
     let (programs, all): (Vec<&Survived>, Vec<&Survived>) = all.iter().partition(|one| one.program.is_some());
-    // Of what was not put to the test nothing can be claimed.
+    // Nothing is claimed about guarantees that were not tested.
     let is_tested = |one: &&Survived| tested(one, Strength::Promised).next().is_some() || unreachable(one) > 0;
     let (promised, others): (Vec<&Survived>, Vec<&Survived>) = all.iter().copied().partition(is_tested);
     let (kept, broke): (Vec<&Survived>, Vec<&Survived>) =
@@ -77,12 +77,12 @@ fn answers(all: &[Survived]) -> Vec<String> {
     sentences
 }
 
-/// The guarantees of this weight that some state put to the test.
+/// The guarantees of this strength that some state tested.
 fn tested(one: &Survived, strength: Strength) -> impl Iterator<Item = &PromiseResult> {
     one.promises.iter().filter(move |known| known.strength == strength && known.given != Given::Untested)
 }
 
-/// Those who kept all that was promised and put to the test.
+/// The contenders that kept every guarantee that was promised and tested.
 fn kept_all(kept: &[&Survived]) -> Option<String> {
     let promised = || kept.iter().flat_map(|one| tested(one, Strength::Promised));
     let worst = promised().map(|one| one.broken.high).fold(0.0, f64::max);
@@ -108,7 +108,7 @@ fn kept_all(kept: &[&Survived]) -> Option<String> {
     ))
 }
 
-/// How many states there are of each: "1000", "900 to 1000".
+/// The number of states of each: "1000", "900 to 1000".
 fn states<'s>(all: impl Iterator<Item = &'s Survived> + Clone) -> Option<String> {
     let each = all.map(|one| one.states);
     Some(match (each.clone().min()?, each.max()?) {
@@ -117,7 +117,7 @@ fn states<'s>(all: impl Iterator<Item = &'s Survived> + Clone) -> Option<String>
     })
 }
 
-/// What became of guarantees that nothing gives, where no other was put to the test.
+/// Results for guarantees that are not promised, if no promised one was tested.
 fn beyond_promises(one: &Survived) -> String {
     let broken: Vec<String> = one.broken(Strength::Hoped).map(in_one).collect();
     let kept: Vec<&str> =
@@ -135,7 +135,7 @@ fn beyond_promises(one: &Survived) -> String {
     }
 }
 
-/// Damage and other files' content that cuts left, though no promise speaks of it.
+/// Damage and foreign file content after cuts, though no guarantee excludes them.
 fn left_behind(one: &Survived) -> Option<String> {
     let damaged = one.mounts.damaged;
     let damage = (damaged.count > 0)
@@ -146,7 +146,7 @@ fn left_behind(one: &Survived) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {}.", one.shown(), parts.join("; ")))
 }
 
-/// Whether a program kept what it had acknowledged.
+/// Whether a program kept the data that it acknowledged.
 fn of_program(one: &Survived) -> Option<String> {
     let program = one.program.as_ref()?;
     let (lost, of) = (program.lost.count, program.lost.of);
@@ -165,7 +165,7 @@ fn of_program(one: &Survived) -> Option<String> {
     })
 }
 
-/// That a program which kept all that it had acknowledged relies on more than POSIX promises.
+/// A sentence on a program that kept all acknowledged data but relies on more than POSIX promises.
 fn relies(all: &PowerCuts) -> Option<String> {
     let looked = all.beyond_posix.as_ref()?;
     let found = text::shortened(looked.found.as_ref()?, FOUND);
@@ -201,7 +201,7 @@ fn names(looked: &BeyondPosix) -> String {
     judge::list(&all)
 }
 
-/// States of which nothing could be seen.
+/// Number of states that could not be inspected.
 fn unreachable(one: &Survived) -> u32 {
     one.mounts.refused.count + one.mounts.kernel_lost.count
 }
@@ -256,7 +256,7 @@ fn seconds(value: f64) -> String {
     }
 }
 
-/// The upper end of a share, which is never rounded down to nothing.
+/// The upper end of a share, never rounded down to zero.
 fn bound(share: f64) -> String {
     percent(share.max(0.0001))
 }
@@ -270,7 +270,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The table: programs or promises, and what mounting and checking said.
+/// The table: programs or guarantees, and the results of mounting and checking.
 fn groups(all: &[Survived]) -> Vec<Group> {
     let Some(first) = all.first() else { return Vec::new() };
     let mut groups = Vec::new();
@@ -292,7 +292,7 @@ fn groups(all: &[Survived]) -> Vec<Group> {
     groups
 }
 
-/// The row of a guarantee, and where any contender broke a variant of it, one below for each variant.
+/// The row of a guarantee; if any contender broke a variant of it, also a row for each variant.
 fn rows_of(all: &[Survived], place: usize) -> Vec<Row> {
     let first = &all[0].promises[place];
     let row = |name: String, about: String, minor: bool, of: &dyn Fn(&PromiseResult) -> Cell| {
@@ -317,7 +317,7 @@ fn rows_of(all: &[Survived], place: usize) -> Vec<Row> {
     rows
 }
 
-/// What was lost of work that nobody synced, and what mounting and checking said.
+/// Losses of unsynced work, and the results of mounting and checking.
 fn after(all: &[Survived]) -> Vec<Row> {
     let row = |name: &str, about: &str, of: &dyn Fn(&Survived) -> Cell| Row {
         name: name.into(),
@@ -363,7 +363,7 @@ fn after(all: &[Survived]) -> Vec<Row> {
     rows
 }
 
-/// A count that should be none.
+/// A count that should be zero.
 fn counted(rate: Rate, seen: Option<String>) -> Cell {
     let tone = if rate.count > 0 { Tone::Broken } else { Tone::Plain };
     Cell { text: format!("{} of {}", rate.count, rate.of), tone, seen }

@@ -1,5 +1,5 @@
-//! Programs that workloads run: which are here, and which package has one that is not.
-//! In: workloads. Out: what is missing, and the command that installs it.
+//! Programs that workloads run: which are installed, and which packages provide the others.
+//! In: workloads. Out: the missing programs, and the command that installs them.
 
 use crate::failure::Failure;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub struct Program {
     pub found: bool,
 }
 
-/// All that the workloads run, by name.
+/// All programs that the workloads run, by name.
 pub fn of<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Vec<Program> {
     let mut all: BTreeMap<&str, Program> = BTreeMap::new();
     for workload in workloads {
@@ -38,10 +38,10 @@ pub fn of<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Vec<Program> {
     all.into_values().collect()
 }
 
-/// Refuses a workload whose programs are not all here.
+/// Refuses a workload whose programs are not all installed.
 ///
 /// # Errors
-/// Some are missing; with the command that installs them.
+/// Some are missing; the error has the command that installs them.
 pub fn check(workload: &Workload) -> Result<(), Failure> {
     let all = of(std::iter::once(workload));
     let missing: Vec<&Program> = all.iter().filter(|program| !program.found).collect();
@@ -57,7 +57,7 @@ pub fn check(workload: &Workload) -> Result<(), Failure> {
     )))
 }
 
-/// The command that installs what is missing.
+/// The command that installs missing programs.
 pub fn install(missing: &[&Program]) -> String {
     let mut packages: Vec<&str> = missing.iter().map(|program| &*program.package).collect();
     packages.sort_unstable();
@@ -65,7 +65,7 @@ pub fn install(missing: &[&Program]) -> String {
     format!("apt-get install {}", packages.join(" "))
 }
 
-/// Whether commands find a program.
+/// Whether commands of workloads find a program.
 pub fn is_here(program: &str) -> bool {
     workload::command::PATH.split(':').any(|folder| Path::new(folder).join(program).is_file())
 }

@@ -1,5 +1,5 @@
-//! What a person sees while a run goes on: one calm display on a terminal, plain lines elsewhere.
-//! In: news of the run. Out: text on standard error, so that standard output stays free for results.
+//! Progress of a run: a display on a terminal, plain lines elsewhere.
+//! In: events of the run. Out: text on standard error, so that standard output stays free for results.
 
 use crate::leaderboard::leaderboard;
 use crate::log::Log;
@@ -20,7 +20,7 @@ pub struct Progress {
     now: String,
     step: String,
     block: u32,
-    /// Who is ahead after the last block; empty before.
+    /// The standings after the last block; empty before.
     leaderboard: String,
     /// Reasons of failures that were printed.
     reasons: HashSet<String>,
@@ -28,7 +28,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A display on a terminal, plain lines where there is none or where they are asked for; a log beside the ledger.
+    /// A display on a terminal; plain lines without a terminal or on request. Opens the log beside the ledger.
     pub fn new(plain: bool, ledger: &Path, plan: &ResolvedPlan) -> Self {
         let terminal =
             std::io::stderr().is_terminal() && !plain && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
@@ -142,7 +142,7 @@ impl Watcher for Progress {
     }
 }
 
-/// What became of a trial, in a line.
+/// Outcome of a trial, in a line.
 pub fn outcome(contender: &str, trial: &TrialRecord, done: (usize, usize)) -> String {
     let outcome = match trial.status {
         TrialStatus::Done => "done",
@@ -153,7 +153,7 @@ pub fn outcome(contender: &str, trial: &TrialRecord, done: (usize, usize)) -> St
     format!("{place}  {:<14} {contender:<14} {outcome} in {:.1} s", trial.workload, trial.took())
 }
 
-/// What was measured, a line a phase.
+/// The measurements, one line per phase.
 fn figures(trial: &TrialRecord) -> String {
     let seconds = |ns: u64| format!("{:.3} s", ns as f64 / 1e9);
     let lines = trial.phases.iter().map(|phase| {

@@ -1,6 +1,6 @@
-//! Published figures beside one's own: `published/results.csv`, each with its source and year.
-//! In: a judged run and the compiled-in figures. Out: text; nothing published enters any statistics.
-//! Figures are brought to the unit of one's own where the published amount of work is known, and stay as they are elsewhere.
+//! Published figures next to those of a run: `published/results.csv`, each with its source and year.
+//! In: a judged run and the compiled-in figures. Out: text; published figures never enter any statistics.
+//! Figures are converted to the run's unit if the published amount of work is known; otherwise they stay unchanged.
 
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 
 pub(crate) const RESULTS: &str = include_str!("../published/results.csv");
 pub(crate) const SOURCES: &str = include_str!("../published/sources.csv");
-/// Scale of a workload that has the published sizes.
+/// Scale of a workload with the published sizes.
 const PUBLISHED_SCALE: &str = "full";
 
-/// How much work an operation is at the published scale.
+/// Amount of work of an operation at the published scale.
 #[derive(Debug, Clone, Copy)]
 struct Amount {
     items: f64,
@@ -72,20 +72,20 @@ pub fn views(material: &Material, table: &Table) -> Result<Vec<PublishedView>, F
         text: line.text.clone(),
         source: format!("{}, {}", line.source, line.year),
     };
-    // CPU shares have no row of their own there.
+    // CPU shares have no row of their own in the report.
     let shown = sections.iter().filter(|(row, _)| !row.cpu);
     Ok(shown.flat_map(|(row, lines)| lines.iter().map(move |line| view(row, line))).collect())
 }
 
-/// Rows of a run, each with what was published about it.
+/// Rows of a run, each with the published figures about it.
 type Sections = Vec<(Row, Vec<Line>)>;
 
-/// What was published about a run.
+/// The published figures about a run.
 struct Beside {
     sections: Sections,
     /// All sources.
     sources: Vec<Source>,
-    /// Figures of these rows that are of another kind of device.
+    /// Number of figures about these rows that are of another kind of device.
     left_out: usize,
 }
 
@@ -96,10 +96,10 @@ fn other(medium: Medium) -> Medium {
     }
 }
 
-/// What the run's devices keep data on; `None` where that is not known, or is memory.
+/// The medium of the run's devices; `None` if it is unknown or memory.
 fn medium(material: &Material) -> Option<Medium> {
     let found = material.trials.iter().find_map(|trial| trial.found.as_ref().filter(|found| found.device.is_some()))?;
-    // An image says nothing of what its file lies on.
+    // An image does not show which device holds its file.
     let real: Vec<_> =
         found.device.iter().chain(&found.beneath).filter(|device| device.backing_file.is_none()).collect();
     let is_memory = |name: &str| name.starts_with("zram") || name.starts_with("ram");
@@ -111,7 +111,7 @@ fn medium(material: &Material) -> Option<Medium> {
     }
 }
 
-/// Rows of the run about which something was published for devices like its own, with what was.
+/// Rows of the run with published figures for the same kind of device, and those figures.
 fn beside(material: &Material, table: &Table) -> Result<Beside, Failure> {
     let figures = literature::figures(RESULTS, "published/results.csv")?;
     let sources = literature::sources(SOURCES, "published/sources.csv")?;
@@ -133,7 +133,7 @@ fn beside(material: &Material, table: &Table) -> Result<Beside, Failure> {
     Ok(Beside { sections, sources, left_out })
 }
 
-/// What one machine published of one filesystem.
+/// Published figures of one machine and filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line {
     text: String,
@@ -141,7 +141,7 @@ struct Line {
     year: String,
 }
 
-/// A row of the run's table that published figures can stand beside: its own figure, or its CPU share.
+/// A row of the run's table that published figures can be compared with: its own figure, or its CPU share.
 struct Row {
     index: usize,
     returned: Option<usize>,
@@ -182,7 +182,7 @@ impl Row {
         figure.workload == self.workload && figure.operation == self.operation && figure.cache == self.cache
     }
 
-    /// One's own figures, a line for each contender.
+    /// The run's own figures, one line per contender.
     fn here(&self, table: &Table, judgement: &Judgement, width: usize) -> String {
         let mut said = String::new();
         let names = table.contenders.iter().map(|contender| contender.name.chars().count());
@@ -206,9 +206,9 @@ impl Row {
     }
 }
 
-/// Published figures of one row, those of one machine and filesystem in one line: `ext4 6.8 k/s; hdd; Linux 3.1.7`.
+/// Published figures of one row, one line per machine and filesystem: `ext4 6.8 k/s; hdd; Linux 3.1.7`.
 fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[Source]) -> Vec<Line> {
-    // Values by name, what is told of it, unit and source.
+    // Values by name, conditions, unit and source.
     let mut groups: IndexMap<(&str, String, String, &str), Vec<f64>> = IndexMap::new();
     for figure in figures {
         let kernel = if figure.kernel.is_empty() { String::new() } else { format!("Linux {}", figure.kernel) };
@@ -234,7 +234,7 @@ fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[So
     groups.into_iter().map(line).collect()
 }
 
-/// The value in the unit of one's own where that can be done, else as it was published.
+/// The value in the run's unit if it can be converted, otherwise as published.
 fn converted(figure: &Figure, amount: Option<Amount>, unit: &str) -> (f64, String) {
     let bytes = match figure.unit.as_str() {
         // Bonnie++ prints K for 1,024 bytes; dd's MB and GB are decimal.

@@ -1,4 +1,4 @@
-//! From question to command: what `bakeoff help questions` prints.
+//! From question to command: the text of `bakeoff help questions`.
 //! In: nothing. Out: text of at most [`WIDTH`] columns. A test plans every run in it.
 
 /// Columns of the text.

@@ -1,5 +1,5 @@
 //! The reference, generated from declarations: options from the parser's, forms of files and of `--json` from their types.
-//! In: nothing. Out: Markdown and JSON Schemas by file name, as they lie in docs/reference.
+//! In: nothing. Out: Markdown and JSON Schemas by file name, the content of docs/reference.
 
 use crate::failure::Failure;
 use crate::json;
@@ -8,10 +8,10 @@ use schemars::{Schema, schema_for};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Stands in every file of the reference.
+/// Marks every file of the reference.
 pub const SIGN: &str = "Written by `bakeoff manual --reference`";
 
-/// The rule for editors, in every file.
+/// Advice for editors, in every file.
 const WAYS: &str = "do not edit: change the declaration, then run `make reference`.";
 
 /// Every file of the reference.
@@ -141,7 +141,7 @@ fn claims() -> Result<String, Failure> {
     Ok(page("Claims files", about) + &types(literature::claims_schema())?)
 }
 
-/// What stands in a JSON Schema of ours: a type, a key of one, or a case of one.
+/// A node of our JSON Schemas: a type, a key of one, or a case of one.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct Shape {
@@ -165,7 +165,7 @@ struct Shape {
     additional_properties: Option<Additional>,
 }
 
-/// Names of types: one, or several of which a value has one.
+/// Names of types: a single one, or several alternatives.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kinds {
@@ -179,7 +179,7 @@ impl Default for Kinds {
     }
 }
 
-/// A value that stands in a schema.
+/// A constant in a schema.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Word {
@@ -198,7 +198,7 @@ impl std::fmt::Display for Word {
     }
 }
 
-/// What keys may hold that a type does not name: a type, or `true` or `false`.
+/// The schema of additional keys: a type, or `true` or `false`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Additional {
@@ -206,7 +206,7 @@ enum Additional {
     Any(serde::de::IgnoredAny),
 }
 
-/// The root of a schema and all types that it refers to, a table each.
+/// The root of a schema and all types that it refers to, one table each.
 fn types(schema: Schema) -> Result<String, Failure> {
     let root: Shape = serde_json::from_str(&serde_json::to_string(&schema)?)?;
     Ok(one_type("", &root) + &root.definitions.iter().map(|(name, of)| one_type(name, of)).collect::<String>())
@@ -229,7 +229,7 @@ fn one_type(name: &str, of: &Shape) -> String {
     text
 }
 
-/// A variant: a word with what it means, or a table of its own.
+/// A variant: a word with its meaning, or a table.
 fn one_case(case: &Shape) -> String {
     match &case.constant {
         Some(word) => format!("- `{word}`: {}\n", described(case)),
@@ -239,7 +239,7 @@ fn one_case(case: &Shape) -> String {
 }
 
 fn table(of: &Shape) -> String {
-    // In what a verb writes every key is there; the mark tells something only where some may be left out.
+    // Output of a verb has every key; the mark is useful only if some keys may be left out.
     let some_optional = of.properties.keys().any(|key| !of.required.contains(key));
     let mut text = String::from("\n| key | type | meaning |\n|---|---|---|\n");
     for (key, value) in &of.properties {
@@ -284,7 +284,7 @@ fn named(name: &str, of: &Shape) -> String {
     }
 }
 
-/// What a doc comment says, its links as plain names.
+/// The text of a doc comment, with links as plain names.
 fn described(of: &Shape) -> String {
     plain(&of.description).replace("[`", "`").replace("`]", "`").replace("crate::", "").replace('|', "\\|")
 }

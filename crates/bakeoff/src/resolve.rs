@@ -1,5 +1,5 @@
-//! From the words of a command line to a resolved plan: every name resolved, every default filled in.
-//! In: [`What`] was asked for, and the catalogues. Out: a [`ResolvedPlan`], or one clear error before anything is touched.
+//! From a command line to a resolved plan: every name resolved, every default filled in.
+//! In: a [`What`] from the command line, and the catalogues. Out: a [`ResolvedPlan`], or one clear error before anything is changed.
 
 use crate::args::{self, What};
 use crate::catalogue::Catalogue;
@@ -25,24 +25,24 @@ use workload::plan::{self, Plan, PlannedWork};
 use workload::program::Over;
 use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
-/// The plan that runs where nothing is named.
+/// The plan that runs if none is named.
 const DEFAULT_PLAN: &str = "quick";
 /// Folder of aged images within the scratch folder.
 pub const AGED_FOLDER: &str = "bakeoff-aged";
-/// Room for aged images where the user says nothing.
+/// Default limit of the cache of aged images.
 const AGED_CACHE: u64 = 64 << 30;
-/// Blocks of a shard where the user says nothing: docs/method.md, three to screen.
+/// Default number of blocks: docs/method.md, three to screen.
 const DEFAULT_SAMPLES: u32 = 3;
-/// Seconds for an answer where the user says nothing.
+/// Default budget in seconds until an answer.
 const SOON: f64 = 300.0;
-/// An image is at least this large where the user names no size.
+/// Default minimum size of an image.
 const LEAST_IMAGE: u64 = 2 << 30;
-/// The same where programs of the user's own work, of which nobody knows how much they write.
+/// The same for a user's own programs: how much they write is unknown.
 const COMMANDS_IMAGE: u64 = 8 << 30;
-/// Precision that is asked for where the user says nothing: docs/method.md.
+/// Default precision: docs/method.md.
 const DEFAULT_PRECISION: f64 = 0.05;
 
-/// The resolved plan that a command line asks for.
+/// The resolved plan of a command line.
 pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let files: Vec<PathBuf> = what.names.iter().filter(|name| is_file(name)).map(PathBuf::from).collect();
     let folders: Vec<PathBuf> = files.iter().filter_map(|file| file.parent().map(|parent| parent.join("."))).collect();
@@ -81,7 +81,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     let disks: BTreeSet<Option<String>> = entries.iter().map(|entry| axes::value(&entry.asked, "disk")).collect();
     if reads_device && !counted && !matches!(place, Place::Directories(_)) {
         let raw = contenders::raw_device(&disks);
-        // Where all work is the device's own, no filesystem takes part.
+        // If all work is on the raw device, no filesystem takes part.
         if raw.is_some() && works.iter().all(|work| !work.compiled.estimate.needs_files) {
             entries.clear();
         }
@@ -125,7 +125,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     Ok((resolved, catalogue))
 }
 
-/// Why no contender meets any workload, and what to do.
+/// Why no contender can run any workload, and what to do.
 fn nothing_to_do(plan: &ResolvedPlan, disks: &BTreeSet<Option<String>>) -> String {
     let why = |work: &Work| {
         let estimate = &work.compiled.estimate;
@@ -142,7 +142,7 @@ fn nothing_to_do(plan: &ResolvedPlan, disks: &BTreeSet<Option<String>>) -> Strin
     format!("nothing can be measured: {}", works.join("; "))
 }
 
-/// Programs and their libraries are this machine's: they are not brought into virtual machines.
+/// Refuses commands in virtual machines: guests lack this machine's programs and libraries.
 fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Failure> {
     let Some(work) = works.iter().find(|work| runs_commands(work)) else { return Ok(()) };
     let guest = entries.iter().find(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
@@ -157,19 +157,19 @@ fn check_commands(works: &[Work], entries: &[PlannedContender]) -> Result<(), Fa
     })
 }
 
-/// Whether work consists of programs of the user's own.
+/// Whether work consists of a user's own programs.
 pub fn runs_commands(work: &Work) -> bool {
     work.compiled.program.phases.iter().any(|phase| phase.is_opaque())
 }
 
-/// Whether anybody said how often the work is to be done, or when that is enough.
+/// Whether the user or the plan sets how often the work is done, or when to stop.
 fn says_how_often(what: &What, plan: &Plan) -> bool {
     let plan::Sampling { samples, budget, precision, most, .. } = &plan.sampling;
     let by_plan = samples.is_some() || budget.is_some() || precision.is_some() || most.is_some();
     by_plan || what.samples.is_some() || what.budget.is_some() || what.precision.is_some() || what.until.is_some()
 }
 
-/// Until the choice is made, for minutes; or, where the least blocks take longer, for about twice as long as they do.
+/// Stops at a clear winner, within minutes; if the least number of blocks takes longer, within about twice their time.
 fn answer_soon(plan: &mut ResolvedPlan) {
     let screen = f64::from(plan.sampling.blocks.0) * crate::estimate::block_seconds(plan);
     plan.sampling = Sampling {
@@ -180,7 +180,7 @@ fn answer_soon(plan: &mut ResolvedPlan) {
     };
 }
 
-/// The part of the plan that is asked for: all parts must be of the same work, so nothing may be left to chance or time.
+/// The requested part of the plan. All parts must have the same work, so rounds and seed must be fixed.
 fn shard(what: &What, plan: &Plan, sampling: &Sampling) -> Result<Option<Shard>, Failure> {
     let Some(shard) = what.shard else { return Ok(None) };
     let Some(samples) = sampling.samples else {
@@ -209,7 +209,7 @@ fn is_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/') || fio_jobs::is_job_file(name) || trace::is_trace_file(name)
 }
 
-/// One plan that holds all that was named: a plan as it is, or the named workloads with everything else by default.
+/// One plan for all names: a named plan unchanged, or the named workloads with defaults for everything else.
 fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
     own_work::check_use(&what.own, what.names.as_slice())?;
     let mut chosen: Option<Plan> = None;
@@ -252,7 +252,7 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
 }
 
 fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
-    // A broken file of the user's has its own, better error.
+    // A broken file of the user has its own, better error.
     if let Some((path, problem)) =
         catalogue.work.problems.iter().find(|(path, _)| path.file_stem().is_some_and(|stem| stem == name))
     {
@@ -266,7 +266,7 @@ fn unknown(name: &str, catalogue: &Catalogue) -> Failure {
     )
 }
 
-/// Reads a plan or a workload from a file; which of the two it is, its contents say.
+/// Reads a plan or a workload from a file; its content decides which.
 fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
     let path = PathBuf::from(name);
     let text = text_file(&path, TEXT_LIMIT)
@@ -277,7 +277,7 @@ fn add_file(name: &str, catalogue: &mut Catalogue) -> Result<String, Failure> {
     added.map_err(Failure::usage)
 }
 
-/// Adds a workload that was made of a file of another kind.
+/// Adds a workload that was generated from another kind of file.
 fn add_made(name: &str, file: &workload::written::File, catalogue: &mut Catalogue) -> Result<String, Failure> {
     let text = file.text().map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     catalogue.work.add_workload(Path::new(name), &text).map_err(Failure::usage)
@@ -389,7 +389,7 @@ fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
     })
 }
 
-/// The words that allow erasing what is on devices; which devices these are is found when they are taken.
+/// The options that allow erasing devices; which devices they match is found when the devices are opened.
 fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure> {
     if let (Place::Directories(_), Some(word)) = (place, what.erase.first()) {
         let text = format!("--erase {word}: a run on directories erases nothing; leave it out");
@@ -398,7 +398,7 @@ fn terms(what: &What, place: &Place) -> Result<records::custody::Terms, Failure>
     Ok(records::custody::Terms { erase: what.erase.clone(), promised: Vec::new() })
 }
 
-/// Bytes that a contender gets, where that can be told beforehand.
+/// Bytes for a contender, if known beforehand.
 pub fn size_of(place: &Place) -> Option<u64> {
     match place {
         Place::Image { bytes, .. } => Some(*bytes),
@@ -407,19 +407,19 @@ pub fn size_of(place: &Place) -> Option<u64> {
     }
 }
 
-/// Whether the size of images is left to Bakeoff.
+/// Whether Bakeoff chooses the size of images.
 fn chooses_image(what: &What, plan: &Plan) -> bool {
     what.image.is_none() && plan.place.is_none()
 }
 
-/// Twice what the largest workload lays out, rounded up to whole GiB; more where a contender needs it ([`image_size`]).
+/// Twice the data of the largest workload, rounded up to whole GiB; more if a contender needs it ([`image_size`]).
 fn fitting_image(works: &[Work]) -> u64 {
     let most = works.iter().map(|work| work.compiled.estimate.bytes_to_hold()).max().unwrap_or(0);
     let least = if works.iter().any(runs_commands) { COMMANDS_IMAGE } else { LEAST_IMAGE };
     most.saturating_mul(2).max(least).div_ceil(1 << 30) << 30
 }
 
-/// What the contenders need to be aged; None where all are fresh.
+/// What ageing the contenders needs; None if all are fresh.
 fn ages(
     what: &What,
     entries: &[PlannedContender],
@@ -435,7 +435,7 @@ fn ages(
         return Ok(None);
     }
     let scratch = match place {
-        // They are kept for later runs, for which memory is too dear.
+        // The images are kept for later runs, which is too expensive in memory.
         Place::Image { .. } if place.is_in_memory() => crate::scratch::DEFAULT.into(),
         Place::Image { scratch, .. } => scratch.clone(),
         Place::Device { .. } => crate::scratch::folder(what.scratch.as_deref())?,
@@ -445,7 +445,7 @@ fn ages(
         Some(size) => given("--aged-cache", size, parse_bytes)?,
         None => AGED_CACHE,
     };
-    // Kept whole in the ledger, so that a resumed run finds its images from wherever it is resumed.
+    // Absolute, so that a resumed run finds its images from any folder.
     let scratch = std::path::absolute(&scratch).unwrap_or(scratch);
     Ok(Some(Ages { profiles, folder: scratch.join(AGED_FOLDER), limit }))
 }
@@ -454,7 +454,7 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
     let asked = &plan.sampling;
     let budget = match &what.budget {
         Some(text) => Some(given("--budget", text, parse_duration)?),
-        // How often somebody says at the command line stands in the place of the plan's own end.
+        // A number of rounds or a precision on the command line replaces the plan's budget.
         None => asked.budget.filter(|_| what.samples.is_none() && what.precision.is_none()),
     };
     let precision = match &what.precision {
@@ -465,7 +465,7 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
         Some(args::Until::Winner) => plan::Until::Winner,
         Some(args::Until::Precision) => plan::Until::Precision,
         None if what.samples.is_some() => plan::Until::Precision,
-        // Figures to a precision are for who asks for them; a budget asks for a choice.
+        // Figures to a given precision must be requested; a budget alone asks for a choice.
         None if budget.is_some() && precision.is_none() => plan::Until::Winner,
         None => asked.until,
     };
@@ -484,15 +484,15 @@ fn sampling(what: &What, plan: &Plan) -> Result<Sampling, Failure> {
     })
 }
 
-/// Enters one contender a second time, unseen by the user's table, so that the noise of this machine is known.
+/// Adds one contender a second time, hidden from the user's table, to measure the noise of this machine.
 ///
-/// One sample each says nothing of noise, and a lone contender is compared with nobody.
+/// Not added with a single sample each, which shows no noise, or with a lone contender, which is compared with nothing.
 fn add_twin(entries: &mut Vec<PlannedContender>, unwanted: bool, sampling: Sampling) {
     let real = |entry: &PlannedContender| entry.asked.filesystem != DEVICE;
     if unwanted || sampling.samples == Some(1) || entries.iter().filter(|entry| real(entry)).count() < 2 {
         return;
     }
-    // One that meets every workload, where some are kept to a few: the floor is measured wherever it works.
+    // The contender with most workloads, so that the noise floor is measured wherever it runs.
     let reach = |entry: &PlannedContender| if entry.works.is_empty() { usize::MAX } else { entry.works.len() };
     let real_ones = entries.iter().enumerate().rev().filter(|(_, entry)| real(entry));
     let Some((of, _)) = real_ones.max_by_key(|(_, entry)| reach(entry)) else { return };
@@ -506,7 +506,7 @@ fn title(plan: &Plan, resolved: &ResolvedPlan, filesystems: &staging::Registry) 
     let split = split::in_words(resolved, filesystems);
     let ResolvedPlan { contenders, works, place, .. } = resolved;
     if !plan.title.is_empty() {
-        // On parts it is another experiment, which its heading shows.
+        // On parts of a device it is a different experiment, and its heading shows this.
         let on = if split.is_empty() { String::new() } else { format!(" (on {}{split})", on(place)) };
         return format!("{}{on}", plan.title);
     }
@@ -533,7 +533,7 @@ fn on(place: &Place) -> String {
     }
 }
 
-/// Whether a device is to be split. A plan that asks for it does so for its own device, and for none that takes its place.
+/// Whether a device is split. A plan that requests it means its own device, not one given in its place.
 fn split_asked(what: &What, plan: &Plan, place: &Place) -> Result<bool, Failure> {
     let on_device = matches!(place, Place::Device { .. });
     if what.split && !on_device {
@@ -542,9 +542,9 @@ fn split_asked(what: &What, plan: &Plan, place: &Place) -> Result<bool, Failure>
     Ok(on_device && (what.split || plan.split))
 }
 
-/// A seed from the clock and the process: any will do, it only has to be written down.
+/// A seed from the clock and the process id: any value will do, since it is recorded.
 pub fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // Kept below 2^53 so that every JSON reader gets it back exactly.
+    // Below 2^53, so that every JSON reader gets it back exactly.
     (now.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(32)) & ((1 << 53) - 1)
 }

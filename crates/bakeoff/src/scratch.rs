@@ -1,19 +1,19 @@
-//! The folder in which images lie.
-//! In: what was asked, a folder or the word `memory`. Out: a folder that is there, or one clear error.
+//! The folder for images.
+//! In: the request, a folder or the word `memory`. Out: an existing folder, or one clear error.
 
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 
-/// The word that names a folder in memory.
+/// The word for a folder in memory.
 pub const MEMORY: &str = "memory";
 
-/// Where images lie if nothing is said: on a disk, where /tmp may be memory.
+/// Default folder for images: on a disk, whereas /tmp may be in memory.
 pub const DEFAULT: &str = "/var/tmp";
 
-/// The folder that was asked for. A folder of the name `memory` is meant by `./memory`.
+/// The requested folder. `./memory` means a folder of that name.
 ///
 /// # Errors
-/// It is none, is not there, or there is no memory that can be written to as files.
+/// It is not a folder, does not exist, or there is no memory filesystem that can be written.
 pub fn folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(asked) = asked else { return Ok(DEFAULT.into()) };
     let refused = |problem: String| Failure::usage(format!("--scratch {}: {problem}", asked.display()));

@@ -1,5 +1,5 @@
-//! Contenders on a disk that Bakeoff serves itself: who competes, whether there is memory for it, and a fresh stage for each.
-//! In: words typed by a person. Out: [`Asked`]; and for each contender a stage and the disk below it.
+//! Contenders on a disk that Bakeoff serves itself: which compete, whether memory suffices, and a fresh stage for each.
+//! In: options of the command line. Out: [`Asked`]; and for each contender a stage and the disk below it.
 
 use crate::args::{OnServedDisk, What};
 use crate::catalogue::Catalogue;
@@ -22,11 +22,11 @@ use system::Journal;
 use workload::plan::Plan;
 use workload::quantity::parse_bytes;
 
-/// Contenders where none is named: those that distributions install.
+/// Default contenders: those that distributions install.
 const USUAL: [&str; 3] = ["ext4", "xfs", "btrfs"];
-/// Memory for each byte of the disk: its content, what was written while it was recorded, and the state that is offered.
+/// Memory per byte of the disk: its content, the recorded writes, and the state that is presented.
 const MEMORY_FOR_DISK: u64 = 3;
-/// Room for more than the image in the served folder.
+/// Room in the served folder besides the image.
 const SPARE: u64 = 64 << 20;
 
 /// A contender that could not take part.
@@ -52,14 +52,14 @@ pub struct Served {
 }
 
 impl Served {
-    /// This machine's; None where none can be served, which each contender says for itself.
+    /// Of this machine; None if no disk can be served, which each contender reports itself.
     fn here() -> Option<Served> {
         let known = Ceiling::here(&Journal::new()).ok()?;
         let (added_us, words) = (known.read_alone().as_secs_f64() * 1e6, known.in_words());
         Some(Served { added_us, reads_a_second: known.operations, bytes_a_second: known.bytes, words })
     }
 
-    /// It in a sentence.
+    /// The cost in a sentence.
     pub fn sentence(&self) -> String {
         format!(
             "The disk is served by Bakeoff itself: {}. Its times are not comparable with those of a real disk.",
@@ -68,24 +68,24 @@ impl Served {
     }
 }
 
-/// What was asked for.
+/// A validated request.
 pub struct Asked {
     pub contenders: Vec<PlannedContender>,
     pub filesystems: Registry,
     /// Size of the disk.
     pub bytes: u64,
     pub seed: u64,
-    /// Which kernel mounts contenders that name none, and why.
+    /// Kernel that mounts contenders that name none, and why.
     pub mounted_by: MountedBy,
-    /// What serving the disk costs.
+    /// Cost of serving the disk.
     pub served: Option<Served>,
 }
 
-/// What was asked for, with all that can be refused before anything is done; what interrupted runs left is removed. `kernels`: for every contender that
-/// names none; `only`: what is only done on this machine's own kernel, as a part of a sentence.
+/// Validates a request before anything is done, and removes leftovers of interrupted runs. `kernels`: for every contender that names none;
+/// `only`: what works only on this machine's own kernel, as part of a sentence.
 ///
 /// # Errors
-/// A name or size that is none, a contender of a virtual machine where these cannot take part, too little memory.
+/// An invalid name or size, a contender in a virtual machine that is not supported here, or too little memory.
 pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Result<Asked, Failure> {
     let bytes = given("--image", &on.image, parse_bytes)?;
     if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
@@ -109,10 +109,10 @@ pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Resul
     Ok(Asked { contenders, filesystems, bytes, seed, mounted_by, served: Served::here() })
 }
 
-/// The filesystems that may be made, where the contender is known already; what interrupted runs left is removed.
+/// The filesystems that may be created, if the contender is known already; leftovers of interrupted runs are removed.
 ///
 /// # Errors
-/// A file of the user's cannot be used.
+/// A user's file cannot be used.
 pub fn filesystems(on: &OnServedDisk) -> Result<Registry, Failure> {
     clean()?;
     Ok(Catalogue::with(&[], &on.filesystems)?.filesystems.may_run())
@@ -136,7 +136,7 @@ fn competing(
     Ok(contenders::entries(&what, &Plan::default(), catalogue, &place)?.0)
 }
 
-/// Refuses what would stand in a label and not be so: one disk is served, recorded and harmed, and nobody works on it beforehand.
+/// Refuses settings that would be in the label but have no effect: the test has one disk, and no work runs before it.
 fn takes_part(contender: &Contender) -> Result<(), Failure> {
     let is_aged = contender.age.as_deref().is_some_and(|age| age != "fresh");
     let is_filled = contender.fill.is_some_and(|share| share > 0.0);
@@ -186,7 +186,7 @@ fn fits(bytes: u64) -> Result<(), Failure> {
     )))
 }
 
-/// Goes through the contenders: what was found of each, and who could not take part. None: somebody stopped it.
+/// Tests each contender: the results, and the contenders that failed. None: stopped by the user.
 pub fn each<T>(
     asked: &Asked,
     mut one: impl FnMut(&Contender) -> Result<T, ReliabilityError>,
@@ -202,7 +202,7 @@ pub fn each<T>(
     Some((found, refused))
 }
 
-/// Tells what was found in the forms that were asked for.
+/// Prints the results in the requested forms.
 ///
 /// # Errors
 /// The page cannot be written.
@@ -217,10 +217,10 @@ pub fn tell<T: Answer>(on: &OnServedDisk, all: &T, found: &Findings) -> Result<(
     Ok(())
 }
 
-/// The status of a verb whose measurements are what descriptions say: of each contender, by its name, what is not.
+/// The exit status of a verb that compares measurements with descriptions. `found`: contradictions by contender.
 ///
 /// # Errors
-/// Something is not, of some contender; or there is no contender, which is `none`.
+/// A contender contradicts its description; or there is no contender, which is the error `none`.
 pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Failure) -> Result<u8, Failure> {
     let mut found = found.peekable();
     if found.peek().is_none() {
@@ -233,13 +233,13 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Fai
     Err(Failure::new(format!("results contradict filesystems/*.toml; {}", said.join("; "))))
 }
 
-/// Nobody took part: who was refused, and why, for those too who read `--json` alone.
+/// No contender took part: the error lists all with the reasons, also for readers of `--json` only.
 pub fn nobody(done: &str, refused: &[Refused]) -> Failure {
     let each: Vec<String> = refused.iter().map(|one| format!("{}: {}", one.contender, one.why)).collect();
     Failure::new(format!("no contender could be {done}; {}", each.join("; ")))
 }
 
-/// The kernels of contenders in words, each with who was mounted by it where there are several.
+/// The kernels of contenders in words; if there are several, each with its contenders.
 pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     let mut by: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (kernel, contender) in all {
@@ -253,10 +253,10 @@ pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
     by.into_iter().map(told).collect::<Vec<_>>().join(" and ")
 }
 
-/// Makes a contender on a fresh served disk, does something with both, and takes everything down.
+/// Creates a contender on a fresh served disk, runs `work` on both, and tears everything down.
 ///
 /// # Errors
-/// It cannot be set up or taken down, or what is done fails.
+/// Setup or teardown fails, or `work` fails.
 pub fn with<T>(
     contender: &Contender,
     filesystems: &Registry,
@@ -266,7 +266,7 @@ pub fn with<T>(
     on_target(filesystems, bytes, |target, disk| work(&mut target.stage(contender)?, disk))
 }
 
-/// The same for power cuts, wherever the contender stands: on this machine, or in a virtual one.
+/// The same for power cuts, on this machine or in a virtual one.
 ///
 /// # Errors
 /// As for [`with`].
@@ -282,10 +282,10 @@ pub fn on_ground<T>(
     on_target(filesystems, bytes, |target, disk| work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk))
 }
 
-/// Serves a disk, does something with it and with stages that stand on it, and takes everything down.
+/// Serves a disk, runs `work` with it and a target for stages on it, and tears everything down.
 ///
 /// # Errors
-/// It cannot be served, or what is done fails. Where it cannot be taken down in order, that is said.
+/// The disk cannot be served, or `work` fails. A failed teardown is printed.
 pub fn on_target<T>(
     filesystems: &Registry,
     bytes: u64,
@@ -296,12 +296,12 @@ pub fn on_target<T>(
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;
-        // The served folder holds disks and nothing else.
+        // The served folder holds only disks.
         target.make_guests_in(Path::new(crate::scratch::DEFAULT));
-        // What stands on it was unmounted and checked by what was done with it; it is taken down with this, and says what it had to leave.
+        // `work` has unmounted and checked the stages on the target; dropping the target tears it down and reports what remains.
         work(&mut target, folder.disk().ok_or(ReliabilityError::NoImage)?)?
     };
-    // What was found is found, whatever becomes of the disk now; the process that serves it is ended in any case.
+    // The results are valid whatever happens to the disk now; the process that serves it ends in any case.
     if let Err(error) = folder.close() {
         system::note(&format!("bakeoff: {error}"));
     }

@@ -1,4 +1,4 @@
-//! A run from its beginning (or wherever it was stopped) to its verdict.
+//! A run from its start (or the point where it was stopped) to its verdict.
 //! In: a plan and a ledger. Out: trials in the ledger, the verdict on standard output, a report folder, a status.
 
 use crate::args::{Gate, Output, ResumeArgs};
@@ -24,18 +24,18 @@ use workload::plan::Until;
 
 /// Exit status of a run that the user stopped.
 pub const STOPPED: u8 = 3;
-/// Exit status of a run or comparison without a certain answer, where `--fail-on` has `inconclusive`.
+/// Exit status of a run or comparison without a certain answer, if `--fail-on` has `inconclusive`.
 pub const INCONCLUSIVE: u8 = 5;
-/// Exit status of a run that a contender dropped out of, where `--fail-on` has `dropped`.
+/// Exit status of a run in which a contender dropped out, if `--fail-on` has `dropped`.
 pub const DROPPED: u8 = 6;
 
 impl Output {
-    /// Listens where the run is to be shown, before anything is begun.
+    /// Binds the address of the live page, before anything starts.
     fn listen(&self) -> Result<Option<Server>, Failure> {
         self.serve.map(live::listen).transpose()
     }
 
-    /// Refuses a folder that cannot take the report, and not only hours later.
+    /// Refuses a folder that cannot take the report, before the run and not hours later.
     fn check(&self) -> Result<(), Failure> {
         let folder = self.report.as_deref().filter(|_| !self.no_report);
         folder.map_or(Ok(()), |folder| Ok(report::export::check_folder(folder)?))
@@ -56,7 +56,7 @@ pub fn check_against(plan: &ResolvedPlan, output: &Output) -> Result<(), Failure
     Err(Failure::usage(format!("--against {asked}: this run has no contender of that name{hint} (known: {known})")))
 }
 
-/// Begins a run and carries it to its end. `features`: what its filesystems were found to do.
+/// Starts a run and completes it. `features`: test results of its filesystems.
 pub fn begin(
     path: &Path,
     plan: &ResolvedPlan,
@@ -87,7 +87,7 @@ pub fn begin(
     carry_on(&mut ledger, &id, plan, filesystems, (output, server))
 }
 
-/// Goes on with a run where its ledger ends. What is formatted and run comes from the ledger, so it must be trusted.
+/// Resumes a run where its ledger ends. The ledger decides what is formatted and run, so it must be trusted.
 pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
     if !path.exists() {
         return Err(Failure::new(format!(
@@ -118,13 +118,13 @@ pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
         more_blocks(&mut ledger, run, &mut plan, samples)?;
     }
     let server = asked.output.listen()?;
-    // For this sitting only: the run's record keeps the words that it began with.
+    // For this call only: the run's record keeps its original options.
     plan.terms.erase.extend_from_slice(&asked.erase);
     clean_before(&plan)?;
     carry_on(&mut ledger, &id, &plan, &filesystems, (&asked.output, server))
 }
 
-/// Removes what interrupted runs left, and says so. It comes first: a mount that was left would have the device refused.
+/// Removes leftovers of interrupted runs and reports them. Comes first, since a leftover mount would make the device unusable.
 fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
     for said in place::clean_before(plan)? {
         eprintln!("{said}");
@@ -132,7 +132,7 @@ fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a run of programs, or a replay, from a ledger that the person who called sudo could have written: they run as root.
+/// Refuses programs, or a replay, from a ledger that the user who called sudo could have written: they run as root.
 fn trusted(id: &str, plan: &ResolvedPlan, ledger: &Path) -> Result<(), Failure> {
     if !plan.works.iter().any(resolve::runs_commands) {
         return Ok(());
@@ -143,8 +143,8 @@ fn trusted(id: &str, plan: &ResolvedPlan, ledger: &Path) -> Result<(), Failure> 
     })
 }
 
-/// Refuses a run of an earlier version that did not write down which device it began on, where none of its words, then or now, says
-/// it. What the words mean is found when the device is taken.
+/// Refuses a run of an earlier version without a record of its device, if neither its options nor those of `resume` name it. The options
+/// are matched with devices when the device is opened.
 fn promised(id: &str, plan: &ResolvedPlan, words: &[String]) -> Result<(), Failure> {
     let Place::Device { path } = &plan.place else { return Ok(()) };
     let known = plan.terms.promised.iter().any(|promise| promise.named == *path);
@@ -158,7 +158,7 @@ fn promised(id: &str, plan: &ResolvedPlan, words: &[String]) -> Result<(), Failu
     )))
 }
 
-/// Has the plan of a run hold so many blocks, and nothing else end it.
+/// Extends the plan of a run to so many blocks, as the only end condition.
 fn more_blocks(ledger: &mut Ledger, run: RunRecord, plan: &mut ResolvedPlan, samples: u32) -> Result<(), Failure> {
     let id = run.id;
     let there = ledger.trials(&id)?.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
@@ -179,7 +179,7 @@ fn more_blocks(ledger: &mut Ledger, run: RunRecord, plan: &mut ResolvedPlan, sam
     Ok(())
 }
 
-/// The command line that would have asked for so many blocks at once: what else it said about when to end is gone.
+/// The command line that would have requested so many blocks at first, without other end conditions.
 fn with_samples(words: &[String], samples: u32) -> Vec<String> {
     const ENDINGS: [&str; 4] = ["--samples", "--budget", "--precision", "--until"];
     let mut kept = Vec::new();
@@ -196,7 +196,7 @@ fn with_samples(words: &[String], samples: u32) -> Vec<String> {
     kept
 }
 
-/// Who watches a run: the terminal, and a browser where one is asked for.
+/// Observers of a run: the terminal, and a browser on request.
 struct Watchers {
     progress: Progress,
     live: Option<Live>,
@@ -253,7 +253,7 @@ fn carry_on(
     told
 }
 
-/// How a run ended, for whoever watches it in a browser.
+/// How a run ended, for the live page.
 fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
     match told {
         Ok(STOPPED) => format!("The run was stopped. Completed trials are kept; `bakeoff resume {id}` continues it."),
@@ -262,7 +262,7 @@ fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
     }
 }
 
-/// Tells what a run came to, and writes its report.
+/// Prints the outcome of a run, and writes its report.
 fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result<u8, Failure> {
     let name = ledger.path().display().to_string();
     let resume = if name == "bakeoff.db" { String::new() } else { format!("--ledger {name} ") };
@@ -279,7 +279,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
         Ended::Finished(_) => {}
     }
     let mut shown = show::Shown::read(ledger, Some(id))?;
-    // One that dropped out is no reason to leave the rest unsaid.
+    // If that contender dropped out, the rest is reported all the same.
     if let Some(Err(error)) = output.against.as_deref().map(|name| shown.view.hold_against(name)) {
         eprintln!("{error}");
     }
@@ -298,7 +298,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
     Ok(gate(&shown.view, &output.fail_on))
 }
 
-/// The exit status of a finished run, by what counts as a failure.
+/// The exit status of a finished run, according to `--fail-on`.
 fn gate(view: &View, fail_on: &[Gate]) -> u8 {
     let dropped = view.contenders.iter().any(|contender| contender.error.is_some());
     let is_open = view.answer.take.is_none() && view.answer.comparisons.1 > 0;
@@ -309,7 +309,7 @@ fn gate(view: &View, fail_on: &[Gate]) -> u8 {
     }
 }
 
-/// Ctrl-C and SIGTERM ask for an end in order; the third Ctrl-C ends at once.
+/// Ctrl-C and SIGTERM request an orderly stop; the third Ctrl-C exits at once.
 pub fn stop_on_signals() -> Result<Stop, Failure> {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
@@ -329,12 +329,12 @@ pub fn stop_on_signals() -> Result<Stop, Failure> {
     Ok(Arc::new(move || asked.load(Ordering::SeqCst) > 0))
 }
 
-/// Signals that ask for an end. One that is ignored from the start stays ignored: that is what nohup(1) is for.
+/// Signals that request a stop. A signal that is ignored from the start stays ignored, for nohup(1).
 fn heeded() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // A mask in hexadecimal digits, signal 1 in its lowest bit (proc_pid_status(5)).
+    // A hexadecimal mask with signal 1 in the lowest bit (proc_pid_status(5)).
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }

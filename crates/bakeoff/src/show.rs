@@ -1,4 +1,4 @@
-//! Showing a run: the terminal's tables, and the report folder.
+//! Shows a run: the terminal's tables, and the report folder.
 //! In: an open ledger and a run's id. Out: text on standard output, files in a folder.
 
 use crate::failure::Failure;
@@ -7,24 +7,24 @@ use ledger::Ledger;
 use report::{Material, View, terminal};
 use std::path::{Path, PathBuf};
 
-/// Letters of a run's id that becomes a name at most; our own have 20.
+/// Most letters of a run's id in a file name; our own ids have 20.
 const ID_LIMIT: usize = 64;
 
-/// A run with all that its report says.
+/// A run with the content of its report.
 pub struct Shown {
     pub material: Material,
     pub view: View,
 }
 
 impl Shown {
-    /// A run by its id, the beginning of it, or the latest (`None`).
+    /// A run by its id or a prefix of it, or the latest (`None`).
     pub fn read(ledger: &Ledger, run: Option<&str>) -> Result<Shown, Failure> {
         let material = Material::read(ledger, run)?;
         let view = measured::beside(&material, View::of(&material)?);
         Ok(Shown { material, view })
     }
 
-    /// The same, with every contender held against the one of this name.
+    /// The same, with every contender compared with the one of this name.
     pub fn against(ledger: &Ledger, run: Option<&str>, name: Option<&str>) -> Result<Shown, Failure> {
         let mut shown = Shown::read(ledger, run)?;
         name.map_or(Ok(()), |name| shown.view.hold_against(name))?;
@@ -37,8 +37,7 @@ pub fn verdict(view: &View) {
     print!("{}", terminal::answer(view, terminal::Style::of_stdout()));
 }
 
-/// Writes the report folder, with published figures beside one's own where that is asked for, and returns the path of its
-/// page.
+/// Writes the report folder, on request with published figures next to the run's own, and returns the path of its page.
 pub fn report(
     shown: &mut Shown,
     folder: &Path,
@@ -55,14 +54,14 @@ pub fn report(
     Ok(std::fs::canonicalize(&page).unwrap_or(page))
 }
 
-/// The page of a run's report, as it stands, with published figures beside one's own.
+/// The page of a run's report in its current state, with published figures next to the run's own.
 pub fn page(ledger: &Ledger, id: &str) -> Result<String, Failure> {
     let Shown { material, mut view } = Shown::read(ledger, Some(id))?;
     view.published = published::views(&material, &view.table)?;
     Ok(report::html::page(&material, &view, &report::chart::chart_data(&material, &view))?)
 }
 
-/// The folder of a run's report where none is named.
+/// The folder of a run's report, with a default name.
 ///
 /// # Errors
 /// As [`named_after`].
@@ -70,10 +69,10 @@ pub fn report_folder(named: Option<&Path>, id: &str) -> Result<PathBuf, Failure>
     named.map_or_else(|| named_after("bakeoff-report-", id, ""), |folder| Ok(folder.to_owned()))
 }
 
-/// The name of a file or folder that is called after a run.
+/// The name of a file or folder for a run.
 ///
 /// # Errors
-/// The id, which a foreign ledger may bring along, would lead elsewhere.
+/// The id, which may come from a foreign ledger, is not a plain name.
 pub fn named_after(before: &str, id: &str, after: &str) -> Result<PathBuf, Failure> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     if id.is_empty() || id.len() > ID_LIMIT || !id.chars().all(plain) {

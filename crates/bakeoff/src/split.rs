@@ -1,5 +1,5 @@
 //! Splitting a device: whether a plan can do it, and into which parts.
-//! In: a plan on a device. Out: the parts, why there are none, or one clear error before anything is touched.
+//! In: a plan on a device. Out: the parts, why there are none, or one clear error before anything is changed.
 
 use crate::failure::Failure;
 use crate::{image_size, place};
@@ -10,14 +10,14 @@ use std::path::Path;
 use system::{BlockDevice, Sysfs as _};
 use workload::quantity::show_bytes;
 
-/// The device that a run of this plan splits; `None` where it splits none.
+/// The device that a run of this plan splits; `None` if it splits none.
 pub fn device<'p>(plan: &'p ResolvedPlan, filesystems: &Registry) -> Option<&'p Path> {
     let Place::Device { path } = &plan.place else { return None };
     let is_split = plan.split && plan.turns == Turns::Slice && why_not(plan, filesystems).is_none();
     is_split.then_some(path.as_path())
 }
 
-/// Why the contenders of a plan on a device cannot have a part of it each, as the end of a sentence; `None` where they can.
+/// Why the contenders of a plan on a device cannot each have a part, as the end of a sentence; `None` if they can.
 pub fn why_not(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     if plan.only_reads_device() {
         return Some("the device is only read".into());
@@ -39,7 +39,7 @@ pub fn why_not(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     })
 }
 
-/// What could be done about contenders that share a device, as words in parentheses; nothing where it could not.
+/// Advice for contenders that share a device, as words in parentheses; empty if splitting is not possible.
 pub fn hint(plan: &ResolvedPlan, filesystems: &Registry) -> &'static str {
     let Place::Device { path } = &plan.place else { return "" };
     let can = || BlockDevice::find(path).is_ok_and(|disk| staging::parts(&disk, plan.contenders.len()).is_ok());
@@ -50,19 +50,19 @@ pub fn hint(plan: &ResolvedPlan, filesystems: &Registry) -> &'static str {
     }
 }
 
-/// The parts of the device that a run of this plan splits; nothing where it splits none, or the device is not there.
+/// The parts of the device that a run of this plan splits; empty if it splits none, or the device does not exist.
 ///
 /// # Errors
 /// The device cannot be split.
 pub fn parts(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<Part>, Failure> {
     match device(plan, filesystems).map(BlockDevice::find) {
         Some(Ok(disk)) => Ok(staging::parts(&disk, plan.contenders.len())?),
-        // It is refused when it is taken.
+        // A missing device is refused when it is opened.
         Some(Err(_)) | None => Ok(Vec::new()),
     }
 }
 
-/// Fits a plan to the parts of its device, where a run would split it.
+/// Fits a plan to the parts of its device, if a run would split it.
 ///
 /// # Errors
 /// The device cannot be split, or a part is too small for a contender or the work.
@@ -78,19 +78,19 @@ pub fn settle(plan: &mut ResolvedPlan, filesystems: &Registry) -> Result<(), Fai
     Ok(())
 }
 
-/// `, split in 4 parts` behind the name of the place; nothing where a run splits no device.
+/// `, split in 4 parts`, to follow the name of the place; empty if a run splits no device.
 pub fn in_words(plan: &ResolvedPlan, filesystems: &Registry) -> String {
     device(plan, filesystems).map_or_else(String::new, |_| format!(", split in {} parts", plan.contenders.len()))
 }
 
-/// The same with the size of a part, where that is known: `, split in 4 parts of 2 GiB`.
+/// The same with the size of a part, if known: `, split in 4 parts of 2 GiB`.
 pub fn with_size(plan: &ResolvedPlan, filesystems: &Registry) -> String {
     let parts = parts(plan, filesystems).unwrap_or_default();
     let size = parts.first().map(|part| format!(" of {}", show_bytes(part.bytes)));
     in_words(plan, filesystems) + &size.unwrap_or_default()
 }
 
-/// The commands that split the device before the first trial, and undo it after the last; `None` where a run splits none.
+/// The commands that split the device before the first trial and undo it after the last; `None` if a run splits none.
 pub fn commands(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Result<SplitCommands, String>> {
     let path = device(plan, filesystems)?;
     Some(staging::split_commands(path, plan.contenders.len()).map_err(|error| error.to_string()))

@@ -1,27 +1,27 @@
-//! Plain text for terminals: wrapped at spaces, as wide as the terminal, 80 columns elsewhere.
-//! In: text of any length, figures. Out: lines that fit; control characters of foreign text are made visible.
+//! Plain text for terminals: wrapped at spaces to the terminal's width, elsewhere to 80 columns.
+//! In: text of any length, figures. Out: lines that fit; control characters are made visible.
 
 use report::terminal::Style;
 
-/// Columns to write in.
+/// Columns of the output.
 pub fn width() -> usize {
     Style::of_stdout().width
 }
 
-/// Breaks a text at spaces so that no line is wider than `width` (a longer word stands alone); the first line begins
-/// with `first`, the others with `rest`.
+/// Wraps a text at spaces to at most `width` columns (a longer word gets its own line); the first line begins with
+/// `first`, the others with `rest`.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
     let lines = report::wrapped(&harmless(text), width, first, rest);
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Prints a text, wrapped to the terminal: a head as it is, then the text; further lines are indented as far as the head is wide.
+/// Prints `head`, then the text wrapped to the terminal; further lines are indented by the width of the head.
 pub fn print_beside(head: &str, text: &str) {
     let rest = " ".repeat(head.chars().count());
     print!("{}", wrapped(text, width(), head, &rest));
 }
 
-/// A text in one line, and cut where it has more letters than that.
+/// A text in one line, cut to `length` letters.
 pub fn shortened(text: &str, length: usize) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= length {
@@ -30,17 +30,17 @@ pub fn shortened(text: &str, length: usize) -> String {
     line.chars().take(length - 3).chain("...".chars()).collect()
 }
 
-/// Words as a person would type them for a shell.
+/// Words as typed in a shell.
 pub fn line_of(words: &[String]) -> String {
     words.iter().map(|word| shell_words::quote(word).into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The text without characters that could drive a terminal.
+/// The text without characters that control a terminal.
 pub fn harmless(text: &str) -> String {
     report::screen(&text.replace('\u{1b}', "\u{241b}"))
 }
 
-/// Three digits that count, with a prefix of thousands: `5.66 k/s`, `37.3 ms`.
+/// Three significant digits with a prefix: `5.66 k/s`, `37.3 ms`.
 pub fn quantity(value: f64, unit: &str) -> String {
     let rate = matches!(unit, "/s" | "B/s");
     let (scaled, prefix) = match value {

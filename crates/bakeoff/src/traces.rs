@@ -1,5 +1,5 @@
-//! Traces that somebody names: read and checked, and made a workload.
-//! In: a file. Out: a workload in TOML that lays out what the program found, and makes its calls.
+//! Traces given by name: read, checked, and converted to a workload.
+//! In: a file. Out: a workload in TOML that creates the program's initial files and repeats its calls.
 
 use crate::args::Own;
 use crate::failure::Failure;
@@ -10,13 +10,13 @@ use system::input::Unreadable;
 use trace::Trace;
 use workload::written::{self, File, Phase, Work};
 
-/// Letters of a command in a title.
+/// Most letters of a command in a title.
 const TITLE_LENGTH: usize = 60;
 
 /// Reads a trace.
 ///
 /// # Errors
-/// It cannot be read, is none, or is one of another version.
+/// It cannot be read, is not a trace, or has another version.
 pub fn read(path: &Path) -> Result<Trace, Failure> {
     trace::read(path).map_err(|why| Failure::usage(format!("reading the trace {}: {why}", path.display())))
 }
@@ -54,7 +54,7 @@ pub fn workload(path: &Path, own: &Own) -> Result<File, Failure> {
     })
 }
 
-/// The command as a person would type it, shortened.
+/// The command as typed in a shell, shortened.
 pub fn line(trace: &Trace) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     shortened(&line_of(&trace.header.command).chars().map(plain).collect::<String>(), TITLE_LENGTH)

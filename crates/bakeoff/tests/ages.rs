@@ -1,6 +1,6 @@
-//! Ages as a user meets them: axes on the command line, the same tree on every filesystem, kills that leave nothing half.
-//! In: small images with loop devices. Out: what the program says, keeps and leaves behind.
-//! Without root nothing can be formatted; the tests say so and pass.
+//! Ages from a user's view: axes on the command line, the same tree on every filesystem, no incomplete images after kills.
+//! In: small images with loop devices. Out: the program's output, the images that it keeps and its leftovers.
+//! Without root nothing can be formatted; the tests report that and pass.
 
 mod support;
 
@@ -37,7 +37,7 @@ fn trials(place: &Place) -> Vec<TrialRecord> {
     ledger.trials(&run.id).expect("trials")
 }
 
-/// What is known of the aged volume that a trial began on; none where it was fresh.
+/// The recorded state of the aged volume on which a trial started; none for a fresh one.
 fn aged_state(trial: &TrialRecord) -> Option<&AgedState> {
     Some(&trial.found.as_ref()?.aged.as_ref()?.state)
 }
@@ -55,7 +55,7 @@ fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
     let place = place();
     let said = place.bakeoff(RUN).well();
     assert_eq!(said.err.matches("ageing ").count(), 3, "each filesystem is aged once: {}", said.err);
-    // A trial that was disturbed is done again; that is not what is looked at here.
+    // A disturbed trial is repeated; only first attempts are checked here.
     let trials: Vec<TrialRecord> = trials(&place).into_iter().filter(|trial| trial.attempt == 0).collect();
     assert!(trials.iter().all(|trial| trial.status != TrialStatus::Failed), "{trials:?}");
     let aged: Vec<&TrialRecord> = trials.iter().filter(|trial| aged_state(trial).is_some()).collect();
@@ -69,7 +69,7 @@ fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
     for words in ["ext4 fresh", "ext4 short", "layout score", "on a fresh filesystem", "after ageing (short)"] {
         assert!(shown.contains(words) || shown.replace('\n', " ").contains(words), "`{words}` is missing: {shown}");
     }
-    // A second run finds the images; a tool that says what is kept removes them only when asked.
+    // A second run finds the images; `clean` lists what is kept, and removes it only on request.
     let again = place.bakeoff(&RUN.replace("--fs ext4,xfs,btrfs", "--fs ext4 --ledger other.db")).well();
     assert!(!again.err.contains("ageing "), "{}", again.err);
     let kept = place.bakeoff("clean --scratch .").well().out;
@@ -90,7 +90,7 @@ fn a_run_killed_while_ageing_or_restoring_resumes_and_takes_no_half_made_image()
     let mut landed = 0;
     for turn in 0..kills {
         let mut child = place.start(if started { "resume --plain --no-report" } else { KILLED });
-        // Moments spread over ageing, keeping, restoring and work; the multiplier only scatters them.
+        // Delays spread over ageing, saving, restoring and work; the multiplier only scatters them.
         std::thread::sleep(Duration::from_millis(300 + (turn * 7919 + 411) % 2300));
         let ended = child.try_wait().expect("the child can be asked").is_some();
         child.kill().expect("SIGKILL is sent");
@@ -113,7 +113,7 @@ fn a_run_killed_while_ageing_or_restoring_resumes_and_takes_no_half_made_image()
         .map(|trial| (trial.block, trial.contender))
         .collect();
     assert_eq!(done.len(), 4, "two blocks of two contenders: {trials:?}");
-    // Each trial began on an image that was proven whole, and all of one contender on the same.
+    // Each trial started on a verified image, and all of one contender on the same tree.
     let trees: BTreeSet<u64> = trials.iter().filter_map(|trial| Some(aged_state(trial)?.layout.tree_hash)).collect();
     assert_eq!(trees.len(), 1, "{trees:?}");
     place.bakeoff("clean --scratch . --aged").well();
@@ -155,7 +155,7 @@ fn ages_are_planned_and_misspelt_ones_are_named() {
     let plan =
         place.bakeoff("plan aged-read --fs ext4 --image 600MiB --age old --fill 80% --samples 3 --no-twin --scratch .");
     let said = plan.well().out;
-    // 480 MiB are read, written, proven and read by the work at 300 MB/s, beside 3 s for all else.
+    // 480 MiB are read, written, verified, and read by the work, at 300 MB/s, plus 3 s for all else.
     assert!(said.contains("reads 0 B, and all aged files") && said.contains("roughly 9.7 s per round"), "{said}");
     let line = "plan small-files --fs ext4 --image 400MiB --age odl";
     place.bakeoff(line).refused(&["unknown age", "did you mean `old`?"]);

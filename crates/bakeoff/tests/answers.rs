@@ -1,4 +1,4 @@
-//! Comparisons are answered, and no sentence of theirs contradicts the table: in the terminal, on the page, in JSON and by `--fail-on`.
+//! Comparisons have an answer, and no sentence contradicts the table: in the terminal, on the page, in JSON and by `--fail-on`.
 
 mod made;
 mod support;
@@ -8,9 +8,9 @@ use serde_json::Value;
 use support::Place;
 use support::browser::Server;
 
-/// Phrases that no answer has.
+/// Phrases that no answer contains.
 const NEVER: [&str; 7] = ["nothing to compare", "least far behind", "never", "Never", " others lead", "NaN", "infx"];
-/// What a line says of B, and the same in JSON.
+/// The change of B in a line of the table, and the same in JSON.
 const CHANGES: [(&str, &str); 6] = [
     ("likely better", "likely-better"),
     ("likely worse", "likely-worse"),
@@ -23,7 +23,7 @@ const CHANGES: [(&str, &str); 6] = [
 /// A line of the terminal's table.
 struct Line {
     times: f64,
-    /// Half of what the last digit of the ratio is worth.
+    /// Half a unit of the ratio's last digit.
     half: f64,
     interval: String,
     change: &'static str,
@@ -34,7 +34,7 @@ fn lines(screen: &str) -> Vec<Line> {
     let of = |line: &str| {
         let (word, change) = CHANGES.into_iter().find(|(word, _)| line.ends_with(&format!("  {word}")))?;
         let rest: Vec<&str> = line.trim_end_matches(word).split_whitespace().collect();
-        // The interval has three words, or four where there are too few samples.
+        // The interval has three words, or four with too few samples.
         let from = rest.len() - if rest.last() == Some(&"only") { 4 } else { 3 };
         let digits = rest[from - 1].split('.').nth(1).map_or(0, str::len) as i32;
         let times = rest[from - 1].parse().expect("a ratio");
@@ -52,7 +52,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// One comparison, as each reader has it.
+/// Checks one comparison in every form.
 fn agrees(place: &Place, server: &Server, a: &str, b: &str) {
     let screen = place.bakeoff(&format!("compare {a} {b}")).well().out;
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
@@ -87,7 +87,7 @@ fn agrees(place: &Place, server: &Server, a: &str, b: &str) {
     sentences.iter().zip(&lines).for_each(|(one, line)| sentence_agrees(one.as_str().expect("a text"), line));
 }
 
-/// "Up to 1.61x faster" is the line that is furthest from A, and there is no other further.
+/// "Up to 1.61x faster" is the line with the largest ratio.
 fn furthest_agrees(
     answer: &str,
     lines: &[Line],
@@ -99,7 +99,7 @@ fn furthest_agrees(
     assert_eq!(settled.is_empty(), answer.contains(&format!("no clear {what}")), "{answer}");
     let Some(furthest) = settled.iter().max_by(|x, y| turned(x.times).total_cmp(&turned(y.times))) else { return };
     let stated = times_before(answer, word).expect("how many times");
-    // What the line shows may be rounded by half of its last digit, and the sentence by half of its own.
+    // The line and the sentence may each be rounded by half of their last digit.
     let ends = [furthest.times - furthest.half, furthest.times + furthest.half].map(turned);
     let spare = 0.0051 * stated.max(1.0);
     let (low, high) = (ends[0].min(ends[1]) - spare, ends[0].max(ends[1]) + spare);
@@ -127,7 +127,7 @@ fn page_agrees(html: &str, answer: &str, lines: &[Line]) {
     }
 }
 
-/// A sentence of JSON: what it says of B, and a ratio within its own interval.
+/// A sentence of JSON: the verdict on B, and a ratio within its own interval.
 fn sentence_agrees(sentence: &str, line: &Line) {
     let verdict = match line.change {
         "better" => ": better: ",
@@ -162,7 +162,7 @@ fn sentence_agrees(sentence: &str, line: &Line) {
     assert!(word == if line.times < 1.0 { "faster" } else { "slower" }, "{sentence}");
 }
 
-/// Runs and contenders that differ by nothing, by a little and by a lot, that scatter and that have too few samples.
+/// Runs and contenders without a difference, with small and large ones, with scatter, and with too few samples.
 fn pairs(place: &Place) -> Vec<(String, String)> {
     let path = place.path("bakeoff.db");
     let run = |made: Made, blocks| keep(&path, &[made], blocks);
@@ -207,7 +207,7 @@ fn a_gate_counts_the_lines_of_the_table() {
             let json: Value = serde_json::from_str(&json.out).expect("JSON");
             let share = json["fail_on"].as_f64().expect("a share");
             let rows = json["comparison"]["rows"].as_array().expect("rows");
-            // Its interval, as the table has it, is beyond the gate as a whole.
+            // Its whole interval, as shown in the table, is beyond the gate.
             let is_beyond = |row: &&Value| row["interval"]["low"].as_f64().is_some_and(|low| low > 1.0 + share);
             let is_worse =
                 |row: &&Value| ["worse", "likely-worse"].contains(&row["change"].as_str().unwrap_or_default());

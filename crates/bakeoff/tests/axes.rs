@@ -1,4 +1,4 @@
-//! Axes on the command line: what is multiplied, what is left out, and how a slip is answered. Nothing is formatted.
+//! Axes on the command line: what is multiplied, what is left out, and the errors for typing mistakes. Nothing is formatted.
 
 mod support;
 

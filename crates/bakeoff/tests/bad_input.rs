@@ -1,4 +1,4 @@
-//! Bad input: one clear error, a status that is not zero, and nothing touched.
+//! Bad input gives one clear error and a non-zero status, and changes nothing.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use support::{Place, Said, leftovers, root};
 
-/// Refused with these words, and no ledger, image, loop device or mount came of it.
+/// The error contains these words, and there is no ledger, image, loop device or mount.
 fn untouched(place: &Place, said: Said, words: &[&str]) {
     said.refused(words);
     assert!(!place.path("bakeoff.db").exists(), "a ledger was begun");
@@ -41,7 +41,7 @@ fn sizes_that_cannot_work_are_refused_before_anything_is_made() {
     refused("small-files --fs btrfs --image 50MiB", &["50 MiB", "too small for btrfs"]);
     refused("small-files --fs ext4 --image 900TiB", &["900 TiB", "free"]);
     refused("small-files --scale full --fs ext4 --image 100MiB", &["293 MiB", "does not fit", "--image 5GiB"]);
-    // mke2fs makes an inode for each 16 KiB.
+    // mke2fs creates an inode for each 16 KiB.
     refused("small-files --scale full --fs xfs,ext4 --image 4GiB", &["300002 files", "ext4", "16 KiB", "--image 5GiB"]);
     refused("small-files --fs ext4 --mkfs ext4=-N1000", &["20002 files", "1000 inodes"]);
 }
@@ -68,7 +68,7 @@ fn without_root_images_are_refused_with_the_way_out() {
     let place = Place::new();
     let open = std::fs::Permissions::from_mode(0o1777);
     std::fs::set_permissions(place.folder(), open).expect("anybody may write there");
-    // The folder of this build may be closed to others; a copy beside the work is not.
+    // The build folder may be closed to other users; a copy beside the work is not.
     let program = place.path("program");
     std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), &program).expect("the program is copied");
     let output = Command::new("setpriv")
@@ -142,7 +142,7 @@ fn a_disk_that_fills_up_fails_that_trial_with_the_reason_and_the_others_go_on() 
         return;
     }
     let place = Place::new();
-    // The workload asks for 105 MB of an image of 112 MiB: room enough before the filesystems take their own share.
+    // The workload needs 105 MB of an image of 112 MiB: enough before the filesystems take their own share.
     let run = "run sequential --fs ext4,btrfs --image 112MiB --samples 1 --set size=105MiB --set forms=newer --plain \
                --no-report --scratch .";
     let said = place.bakeoff(run);
@@ -174,7 +174,7 @@ fn two_runs_on_one_ledger_at_once_are_refused() {
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
-/// A loop device that is this test's own, taken for a disk.
+/// A loop device of this test, used as a disk.
 struct Disk {
     node: String,
 }
@@ -192,7 +192,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // The flag would outlive the file, and meet whoever gets this loop device next.
+        // The flag would outlive the file, and affect the next user of this loop device.
         let _ = Command::new("blockdev").args(["--setrw", &self.node]).status();
         let _ = Command::new("losetup").args(["--detach", &self.node]).status();
     }

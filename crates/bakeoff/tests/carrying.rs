@@ -1,4 +1,4 @@
-//! A run carried elsewhere is the same run; what is no result of any program is refused.
+//! An exported run is the same run elsewhere; files that are not results of a supported program are refused.
 
 mod support;
 
@@ -58,7 +58,7 @@ fn a_finished_run_goes_on_to_more_blocks() {
     };
     let (status, two, _) = blocks();
     assert_eq!((status, two), (RunStatus::Finished, vec![0, 1]));
-    // Another user's ledger decides nothing, whatever the run is, and is read as it is.
+    // Another user's ledger must not decide what a resumed run does, but can be read.
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(place.path("bakeoff.db"), Some(54321), None).expect("root may");
         place.bakeoff("resume --samples 3 --plain --no-report").refused(&["bakeoff.db", "belongs to user 54321"]);

@@ -1,6 +1,6 @@
-//! Cleaning as a user meets it: what cannot be removed stops nothing, is said, tried again, and forgotten by hand.
-//! In: a state folder of its own, in a mount namespace of its own. Out: what the program says, and what stays.
-//! Without root there are no images and no marks of them; the tests say so and pass.
+//! Cleaning from a user's view: a leftover that cannot be removed stops nothing; it is reported, tried again, and forgotten on request.
+//! In: a state folder in a private mount namespace. Out: the program's output, and what remains.
+//! Without root there are no images and no cleanup records; the tests report that and pass.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{Place, Said, root};
 const RUN: &str = "run small-files --fs ext4 --image 64MiB --samples 1 --set files=50 --set some=10 --no-twin --seed 7 \
                    --plain --no-report --scratch .";
 
-/// Runs the program where `state` in the place is its state folder, and nothing else of this machine's is known.
+/// Runs the program with `state` as its state folder; other state of this machine is hidden.
 fn alone(place: &Place, words: &str) -> Said {
     std::fs::create_dir_all(place.path("state/marks")).expect("made");
     let script = r#"mkdir -p /var/lib/bakeoff && mount --bind state /var/lib/bakeoff && exec "$@""#;
@@ -23,7 +23,7 @@ fn alone(place: &Place, words: &str) -> Said {
     Said::from(command.output().expect("unshare is there"))
 }
 
-/// A mark as version 0.1 wrote it, of a process that is gone.
+/// A cleanup record in the form of version 0.1, of a process that is gone.
 fn mark(place: &Place, id: &str, made: &[(&str, &Path)]) {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("read");
     let made: Vec<String> =
@@ -37,7 +37,7 @@ fn mark(place: &Place, id: &str, made: &[(&str, &Path)]) {
     place.write(&format!("state/marks/{id}.json"), &text);
 }
 
-/// A folder of work that cannot be removed, as long as something is mounted in it.
+/// A work folder that cannot be removed, as long as something is mounted in it.
 fn stuck(place: &Place, id: &str) -> (PathBuf, Mounted) {
     let work = place.path(&format!("bakeoff-{id}-work"));
     let point = work.join("kept");
@@ -46,8 +46,8 @@ fn stuck(place: &Place, id: &str) -> (PathBuf, Mounted) {
     (work, Mounted::new(&point))
 }
 
-/// A mount that ends with this value. It is made in a mount namespace of its own: each run beside this test copies the
-/// mounts of the test's namespace, and a mount is in the way for as long as any copy of it exists.
+/// A mount that ends with this value. It is made in a private mount namespace: each concurrent run copies the mounts of the test's
+/// namespace, and a mount blocks removal as long as any copy of it exists.
 struct Mounted(Child);
 
 impl Mounted {
@@ -173,7 +173,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     let said = alone(&place, &aged).well();
     assert!(said.err.contains("ageing"), "{}", said.err);
     let image = images().remove(0);
-    // A byte of it rots.
+    // Damage a few bytes of the image.
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::options().write(true).open(&image).expect("opened");
     file.write_all_at(&[0xa5; 64], 8 << 20).expect("written");
@@ -182,7 +182,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
     assert_eq!(images().len(), 1);
     let said = alone(&place, &aged).well();
     assert!(!said.err.contains("ageing"), "it is whole: {}", said.err);
-    // Somebody else's state folder proves nothing here.
+    // An image without a record in this state folder is not used.
     std::fs::rename(place.path("state"), place.path("state-of-others")).expect("renamed");
     let before = images().remove(0);
     let said = alone(&place, &aged).well();
@@ -192,7 +192,7 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
         said.err
     );
     assert!(before.exists() && images().len() == 2, "what is not ours stays");
-    // Nor does one whose folder others can write.
+    // Nor is one in a folder that others can write.
     use std::os::unix::fs::PermissionsExt;
     let folder = place.path("bakeoff-aged");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o775)).expect("changed");

@@ -1,5 +1,5 @@
-//! A plan over several machines: whatever becomes of its tasks, every block counts once; a lost node, a task that is requeued and one that
-//! runs twice change nothing in that. Shown with a Slurm on this one machine, with ranks' numbers as mpirun gives them, and by hand.
+//! A plan over several machines: whatever happens to its tasks, every block counts once. Tested with a lost node, a requeued task and a
+//! task that runs twice; with Slurm on this machine, with rank numbers as set by mpirun, and by hand.
 
 mod support;
 
@@ -13,10 +13,10 @@ use std::process::Command;
 use std::time::Duration;
 use support::{Place, Said, until};
 
-/// How long a job may take.
+/// Time limit of a job.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// Work as small as can be: no cold start, which on a busy machine takes seconds.
+/// Minimal work: no cold start, which takes seconds on a busy machine.
 const TINY: &str = r#"
 name = "tiny"
 title = "tiny"
@@ -52,7 +52,7 @@ fn submitted(place: &Place, samples: u32, shards: u32, more: &str) -> Said {
     ))
 }
 
-/// `collect --progress --json`, as far as it is read here.
+/// `collect --progress --json`, as far as these tests read it.
 #[derive(Deserialize)]
 struct Progress {
     parts: Vec<PartState>,
@@ -78,7 +78,7 @@ fn progress(place: &Place) -> Vec<PartState> {
     serde_json::from_str::<Progress>(&said.out).expect("its own form").parts
 }
 
-/// Every block of the plan with every contender, each once; the run is finished and holds nothing else.
+/// The merged run is finished and has every block with every contender exactly once.
 fn is_whole(place: &Place, blocks: u32) {
     let ledger = Ledger::open(&place.path("job/results.db"), Access::Read).expect("the ledger opens");
     assert_eq!(ledger.runs().expect("runs").len(), 1);
@@ -97,7 +97,7 @@ fn is_whole(place: &Place, blocks: u32) {
     assert!(place.path("job/report/index.html").is_file());
 }
 
-/// A Slurm of one's own, which ends with the test.
+/// A private Slurm that ends with the test.
 struct Cluster<'p> {
     place: &'p Place,
 }
@@ -121,7 +121,7 @@ impl<'p> Cluster<'p> {
         assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// What one of Slurm's commands prints.
+    /// Output of a Slurm command.
     fn ask(&self, words: &[&str]) -> String {
         let conf = self.folder().join("slurm.conf");
         let done = Command::new(words[0]).args(&words[1..]).env("SLURM_CONF", conf).output().expect("it starts");
@@ -131,7 +131,7 @@ impl<'p> Cluster<'p> {
 
 impl Drop for Cluster<'_> {
     fn drop(&mut self) {
-        // A test that fails shows its own reason.
+        // A failing test shows its own reason.
         let _ = Command::new(Self::SCRIPT).arg("stop").arg(self.folder()).output();
     }
 }
@@ -146,13 +146,13 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
     let words = "submit tiny.toml --dir a --dir b --samples 60 --seed 5 --shards 2 --folder job --slurm --wait";
     let mut waiting = place.start_with(words, &[("SLURM_CONF", &conf)]);
     until(PATIENCE, "the job's folder", || place.path("job/collect.sh").is_file().then_some(()));
-    // The first part that has something to lose.
+    // The first part with a trial to lose.
     let (shard, node) = until(PATIENCE, "a trial", || {
         let begun = progress(&place).into_iter().find_map(|part| Some((part.shard, part.counts?)));
         begun.filter(|(_, one)| one.trials > 0 && !one.finished).map(|(shard, one)| (shard, one.machine))
     });
     cluster.script(&["lose", &node]);
-    // Slurm holds a requeued task back for two minutes, for which nobody need wait here.
+    // Slurm holds a requeued task back for two minutes; the test shortens this.
     until(PATIENCE, "the end", || {
         for line in
             cluster.ask(&["squeue", "--noheader", "--states=PENDING", "--name=bakeoff-shard", "--format=%A"]).lines()
@@ -185,7 +185,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
 fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on() {
     let place = Place::in_memory();
     submitted(&place, 24, 2, "").well();
-    // On two machines at once, as a scheduler may have it that took one for lost; and twice on one of them.
+    // On two machines at once, as after a node was wrongly considered lost; and twice on one of them.
     let mut tasks: Vec<_> = ["one", "one", "two"]
         .iter()
         .map(|node| place.start_with("shard job --index 1", &[("SLURMD_NODENAME", node)]))
@@ -193,7 +193,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
     for task in &mut tasks {
         assert!(task.wait().expect("it ends").success());
     }
-    // The other part is killed in the middle, and goes on where it was begun; mpirun's numbers say that it is the second rank's.
+    // The task of the other part is killed in the middle and resumes in the same ledger; mpirun's variables make it the second rank.
     let rank = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "2"), ("NODE_NAME", "three")];
     let mut killed = place.start_with("shard job", &rank);
     until(PATIENCE, "a trial of the second part", || {
@@ -214,7 +214,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
         (counts, part.dropped.iter().map(|one| one.machine.clone()).collect::<Vec<_>>())
     };
     assert_eq!(machines(&parts[1]), (Some("three".into()), vec![]));
-    // Where the first was done before the other looked, there was nothing to do twice.
+    // If one machine finished the part before the other started it, it ran only once.
     let (counts, dropped) = machines(&parts[0]);
     assert!(counts.is_some() && dropped.len() <= 1, "{dropped:?}");
     assert_eq!(said.out.matches(" also ran on ").count(), dropped.len(), "{}", said.out);
@@ -238,7 +238,7 @@ fn machines_that_are_not_alike_are_found_and_contenders_are_compared_within_them
         );
         let (ledger, file) = (format!("job/shards/{index}/{node}.db"), format!("{index}.json"));
         place.bakeoff(&format!("--ledger {ledger} export -o {file}")).well();
-        // As if they were three machines, of which the last is slower in memory.
+        // As if they were three machines, of which the last has slower memory.
         let text = std::fs::read_to_string(place.path(&file)).expect("there");
         let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let record = run.pointer_mut("/run").expect("the run's record");
@@ -312,7 +312,7 @@ fn a_job_that_somebody_else_could_have_written_is_not_carried_out() {
         .refused(&["--sbatch"]);
 }
 
-/// Kubernetes' Job as its reference has it (batch/v1), as far as a manifest of ours may say anything: an unknown key is an error.
+/// Kubernetes' Job (batch/v1), restricted to the keys that our manifest may use: an unknown key is an error.
 mod kubernetes {
     use super::BTreeMap;
     use serde::Deserialize;
@@ -366,7 +366,7 @@ mod kubernetes {
         pub volumes: Vec<Volume>,
     }
 
-    /// A Job's pods may have these two.
+    /// The restart policies that a Job's pods may have.
     #[derive(Deserialize)]
     pub enum Restart {
         Never,

@@ -1,5 +1,5 @@
-//! Custody from the command line: no way to name a device or a file gets past it, and a resumed run finds the devices that it began on.
-//! In: options by every way that they can be given; devices that are replaced between two sittings. Out: refusals, nothing touched.
+//! Custody from the command line: every way to name a device or file is checked, and a resumed run requires the devices that it started on.
+//! In: all options that can name a device; devices that are replaced between two sittings. Out: refusals, nothing changed.
 //! The rules themselves are tested in `staging`.
 
 mod support;
@@ -14,7 +14,7 @@ fn empty(place: &Place, name: &str) -> Disk {
     Disk::new(place.path(name), 64 << 20)
 }
 
-/// A disk that carries something precious.
+/// A disk with a filesystem that must survive.
 fn precious(place: &Place, name: &str) -> Disk {
     let disk = empty(place, name);
     assert!(Command::new("mkfs.ext4").args(["-q", "-L", "precious", &disk.node]).status().expect("mkfs").success());
@@ -26,7 +26,7 @@ fn is_precious(disk: &Disk) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("precious")
 }
 
-/// Puts another file behind the node of a disk.
+/// Attaches another file to the node of a disk.
 fn replace(disk: &Disk, file: &PathBuf) {
     assert!(Command::new("losetup").args(["--detach", &disk.node]).status().expect("losetup").success());
     let again = || Command::new("losetup").arg(&disk.node).arg(file).status().expect("losetup").success();
@@ -91,7 +91,7 @@ fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
         }
     }
     assert!(!place.path("bakeoff.db").exists());
-    // What may name one is refused for what lies on it.
+    // Options that may name a device are refused because of the device's content.
     for mkfs in [format!("ext4=-Jdevice={node}"), format!("xfs=-llogdev={node},size=64m")] {
         let fs = mkfs.split('=').next().unwrap_or_default().to_owned();
         let said = place.bakeoff(&format!("run {WORK} --image 400MiB --fs {fs} --mkfs {mkfs}"));
@@ -125,7 +125,7 @@ fn a_contender_with_a_journal_of_its_own_runs_when_each_device_is_named() {
     assert!(unfolded.contains(&format!("A run is refused: {} is not taken", main.node)), "{commands}");
     place.bakeoff(&format!("run {run} {} {}", word(&main), word(&own))).well();
     assert!(!is_precious(&main) && !is_precious(&own));
-    // Both were given back empty, so that neither needs a word now.
+    // Both are empty after the run, so that neither needs --erase now.
     place.bakeoff(&format!("run {run}")).well();
     place.bakeoff(&format!("run small-files --dir . --erase {}", main.file.display())).refused(&["erases nothing"]);
     place.bakeoff(&format!("run {WORK} --image 400MiB --fs ext4 --erase x")).refused(&["--erase x names no device"]);
@@ -193,7 +193,7 @@ fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
     said.refused(&["not the device on which the run began", "first.raw", "second.raw"]);
     assert!(is_precious(&disk));
     replace(&disk, &disk.file);
-    // It was away meanwhile, and what came back is told to be another appearance of it.
+    // It was detached meanwhile, and what came back has another disk sequence number.
     place.bakeoff("resume --samples 2 --plain --no-report").refused(&["disk sequence"]);
 }
 

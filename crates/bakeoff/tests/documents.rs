@@ -1,5 +1,5 @@
-//! What README.md, docs/ and `bakeoff help questions` show is true: commands are carried out (small, or as a plan), files are read, options exist.
-//! A block of a document says in its first line what it holds: ```sh, ```toml workload, ```text ...
+//! README.md, docs/ and `bakeoff help questions` are correct: commands are run (small, or as a plan), files are parsed, options exist.
+//! The first line of a block in a document names its content: ```sh, ```toml workload, ```text ...
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{Place, Said};
 
-/// A block between fences.
+/// A fenced block.
 struct Block {
     place: String,
     holds: String,
@@ -72,7 +72,7 @@ fn commands_in_blocks() -> Vec<(String, Vec<String>)> {
 fn commands_in_sentences() -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for (name, text) in documents() {
-        // Every second piece between backticks is code; blocks have three, and their pieces hold line ends.
+        // Every second piece between backticks is code; fences have three backticks, and their pieces contain line breaks.
         for code in
             text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("bakeoff ") && !code.contains('\n'))
         {
@@ -117,7 +117,7 @@ fn every_block_says_what_it_holds() {
     assert_eq!(unknown, Vec::<String>::new(), "known are {known:?}");
 }
 
-/// Verbs and options that are spoken of exist.
+/// Mentioned verbs and options exist.
 #[test]
 fn every_verb_and_option_that_is_shown_exists() {
     let place = Place::new();
@@ -162,7 +162,7 @@ fn every_make_target_that_is_shown_exists() {
     }
 }
 
-/// Room that no disk of a test machine has: a filesystem in memory that would hold what is only planned.
+/// Space for plans that exceed any test disk: a large tmpfs.
 struct Room(PathBuf);
 
 impl Room {
@@ -180,7 +180,7 @@ impl Drop for Room {
     }
 }
 
-/// Files of the documents, as a user would save them.
+/// Saves the files of the documents as a user would.
 fn save_files(place: &Place) {
     for block in blocks() {
         let path = match block.holds.as_str() {
@@ -200,7 +200,7 @@ fn save_files(place: &Place) {
     std::fs::write(place.path("app.trace"), trace::packed(&app).expect("it is packed")).expect("written");
 }
 
-/// `run` as a plan: the same words, without those that only a run has; a device of one's own is an image here.
+/// `run` as a plan: the same arguments without those of a run only; a device is replaced by an image.
 fn as_plan(place: &Place, words: &[String]) -> Vec<String> {
     let mut plan = vec!["plan".to_string()];
     let mut words = words.iter().skip(2);
@@ -229,7 +229,7 @@ fn every_run_that_is_shown_can_be_planned() {
     let mut wrong = Vec::new();
     let shown = commands_in_blocks().into_iter().chain(commands_in_sentences()).chain(commands_in_help());
     for (shown, words) in shown.filter(|(_, words)| words.get(1).is_some_and(|verb| verb == "run" || verb == "plan")) {
-        // Words in capitals stand for something else.
+        // Words in capitals are placeholders.
         let stands_for_another = |part: &str| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase());
         if words.iter().any(|word| word.split([',', '=', '|', '/']).any(stands_for_another)) {
             continue;
@@ -279,7 +279,7 @@ fn every_file_that_is_shown_is_read() {
     assert!(read >= 3, "the documents show files");
 }
 
-/// Verbs that look at a ledger, as they are shown, on a ledger that has what they speak of.
+/// Documented verbs that read a ledger, on a ledger with matching content.
 #[test]
 fn every_look_at_a_ledger_that_is_shown_works() {
     let place = Place::in_memory();
@@ -294,7 +294,7 @@ fn every_look_at_a_ledger_that_is_shown_works() {
         if words[0] != "bakeoff" || !words.get(1).is_some_and(|verb| looks.contains(&verb.as_str())) {
             continue;
         }
-        // Contenders and axes of the README's own runs are others than those of this one.
+        // Contenders and axes of the README's own runs differ from those of this one.
         if words.iter().any(|word| word == "--pivot" || word == "--why" || word == "--fetch") || words[1] == "compare" {
             continue;
         }
@@ -306,7 +306,7 @@ fn every_look_at_a_ledger_that_is_shown_works() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every mix that documents or the help show can be weighed in a run of the work that they are about.
+/// Every mix in documents or the help can be judged in a run of the work that it is about.
 #[test]
 fn every_mix_that_is_shown_can_be_weighed() {
     let place = Place::in_memory();
@@ -324,7 +324,7 @@ fn every_mix_that_is_shown_can_be_weighed() {
     }
 }
 
-/// Crates that a manifest depends on, and those that only its tests do.
+/// Crates that a manifest depends on, and those that only its tests need.
 fn needs_of(manifest: &Path) -> (Vec<String>, Vec<String>) {
     let text = std::fs::read_to_string(manifest).expect("a manifest");
     let (mut used, mut tested) = (Vec::new(), Vec::new());
@@ -343,7 +343,7 @@ fn needs_of(manifest: &Path) -> (Vec<String>, Vec<String>) {
     (used, tested)
 }
 
-/// `a, b; tests of c` for each crate that is not our own, as docs/dependencies.md has it.
+/// `a, b; tests of c` for each foreign crate, as in docs/dependencies.md.
 fn users() -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, (Vec<String>, Vec<String>)> = BTreeMap::new();
     let crates = std::fs::read_dir(top().join("crates")).expect("crates").flatten().map(|entry| entry.path());

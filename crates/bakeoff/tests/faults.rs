@@ -1,5 +1,5 @@
-//! A disk that fails as a user meets it, on real filesystems: wrong data is found where it is returned, errors where they are reported, and a run of
-//! Bakeoff's own on such a disk loses a trial and no more.
+//! Failing disks from a user's view, on real filesystems: returned wrong data is detected, reported errors are counted, and a normal run on
+//! such a disk loses one trial and no more.
 
 mod support;
 
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use support::{Place, leftovers};
 
-/// One at a time: what is left of one must not be taken for another's.
+/// One at a time: leftovers of one test must not be taken for another's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -21,10 +21,10 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bakeoff");
-/// Files that stand on each disk before it is harmed.
+/// Number of files on each disk before the fault.
 const FILES: u64 = 608;
 
-/// What `faults` answers of a contender, fault for fault.
+/// Results of `faults` for a contender, one per fault.
 fn harmed(fs: &str, faults: &str, more: &[&str]) -> Vec<Value> {
     let done = Command::new(PROGRAM)
         .args(["faults", "--json", "--in", "here", "--seed", "7", "--rounds", "1", "--fs", fs, "--fault", faults])
@@ -34,7 +34,7 @@ fn harmed(fs: &str, faults: &str, more: &[&str]) -> Vec<Value> {
     assert!(done.status.success(), "{fs}, {faults}: {}", String::from_utf8_lossy(&done.stderr));
     let all: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(all["refused"].as_array().map(Vec::len), Some(0), "{all}");
-    // What filesystems/*.toml says of checksums is what was measured, for every filesystem and option of these tests.
+    // Checksums as declared in filesystems/*.toml agree with the measurement, for every filesystem and option of these tests.
     assert_eq!(all["contenders"][0]["contradictions"].as_array().map(Vec::len), Some(0), "{all}");
     all["contenders"][0]["faults"].as_array().expect("faults").clone()
 }
@@ -64,7 +64,7 @@ fn flipped_bits_are_found_by_checksums_of_data_and_by_nothing_else() {
     let flips = &harmed("btrfs", "bit-flips", &[])[0];
     assert_eq!((&flips["verdict"], &flips["read"]["wrong"]), (&"reported".into(), &0.into()), "{flips}");
     assert!(flips["read"]["failed"].as_u64() > Some(20), "{flips}");
-    // Of metadata there is a second copy; where dice meet both, that is said.
+    // Metadata has a second copy; if the random faults hit both, an error is reported.
     let own = &harmed("btrfs", "bit-flips-metadata", &[])[0];
     assert_eq!(own["blocks"], 8, "{own}");
     assert_eq!((&own["read"]["wrong"], &own["read"]["missing"]), (&0.into(), &0.into()), "{own}");
@@ -105,7 +105,7 @@ fn what_a_disk_does_not_do_is_reported_and_nothing_that_was_acknowledged_is_lost
             assert!(["reported", "stopped"].contains(&fault["verdict"].as_str().expect("a word")), "{name}: {fault}");
             let told = fault["failed_calls"].as_u64().max(fault["read"]["failed"].as_u64());
             assert!(told > Some(0), "{name}: {fault}");
-            // On the whole disk everything is there again.
+            // On the repaired disk everything is readable again.
             assert_eq!(
                 (&fault["after"]["right"], &fault["kept"]["wrong"]),
                 (&FILES.into(), &0.into()),
@@ -130,7 +130,7 @@ fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_end
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
     let disk = served(folder.path());
-    // As a service or a container that is started meanwhile.
+    // Like a service or container that starts meanwhile and copies all mounts.
     let words = ["--mount", "--propagation", "private", "sh", "-c", "echo copied; exec sleep 600"];
     let mut elsewhere = Command::new("unshare").args(words).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();
@@ -185,7 +185,7 @@ fn a_disk_that_dies_in_the_middle_of_a_run_costs_the_trial_and_no_more() {
     let image = waited_for("an image", || {
         let name = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
         let image = std::fs::read_dir(disks.path()).ok()?.filter_map(name).find(|name| name.ends_with(".img"))?;
-        // A run has its mounts for itself.
+        // A run has a private mount namespace.
         let mounts = std::fs::read_to_string(format!("/proc/{}/mounts", run.id())).ok()?;
         mounts.lines().any(|line| line.contains("/bakeoff/") && line.contains(" ext4 ")).then_some(image)
     });
@@ -200,7 +200,7 @@ fn a_disk_that_dies_in_the_middle_of_a_run_costs_the_trial_and_no_more() {
     let count = |of: &str| run["counts"][of].as_u64().expect("a count");
     assert!((1..=2).contains(&count("failed")) && count("done") > 0, "{}", run["counts"]);
     assert!(run["failures"][0]["reason"].as_str().is_some_and(|why| !why.is_empty()), "{}", run["failures"]);
-    // The served folder itself is this test's.
+    // The served folder itself belongs to this test.
     let left: Vec<String> =
         leftovers(disks.path()).into_iter().filter(|line| !line.starts_with("bakeoff-disk ")).collect();
     assert_eq!(left, Vec::<String>::new());

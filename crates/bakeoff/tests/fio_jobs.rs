@@ -1,4 +1,4 @@
-//! Job files of fio: checked, written anew and run on real filesystems; refused with the line that cannot run; translated into workloads.
+//! Job files of fio: checked, rewritten and run on real filesystems; refused with the line that cannot run; translated to workloads.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use support::{Place, Said};
 
-/// Job files in the common forms, and what becomes of each: its first phase, or a part of the reason why it is refused.
+/// Job files in the common forms, and the result of each: its first phase, or part of the error.
 const FORMS: [(&str, Result<&str, &str>); 45] = [
     ("[seq-read]\nrw=read\nsize=8m\nbs=1m", Ok("seq-read")),
     ("[global]\nsize=4m\n[rand]\nrw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=16", Ok("rand")),
@@ -124,7 +124,7 @@ fn a_job_file_runs_unchanged_and_its_jobs_are_judged() {
     assert_eq!([until(0), until(1), until(2)], ["durable", "returned", "returned"].map(str::to_owned));
 }
 
-/// The places that fio reads in each file, in order.
+/// The offsets that fio reads in each file, in order.
 fn places(folder: &std::path::Path, text: &str) -> BTreeMap<String, Vec<String>> {
     let mut command = std::process::Command::new("fio");
     command.args(["--debug=io", "-"]).current_dir(folder).stdin(std::process::Stdio::piped());

@@ -1,4 +1,4 @@
-//! Runs that version 0.1 began are gone on with by this one.
+//! Runs that version 0.1 started can be resumed by this version.
 
 #[path = "../../../tests/earlier.rs"]
 mod earlier;
@@ -8,14 +8,14 @@ use earlier::Earlier;
 use ledger::{Access, Ledger, RunStatus, TrialRecord, TrialStatus};
 use support::{Place, root};
 
-/// The trials of a ledger, and whether its run came to its end.
+/// The trials of a ledger, and whether its run finished.
 fn trials(path: &std::path::Path) -> (Vec<TrialRecord>, bool) {
     let ledger = Ledger::open(path, Access::Read).expect("it opens");
     let run = ledger.run(None).expect("a run");
     (ledger.trials(&run.id).expect("trials"), run.status == RunStatus::Finished)
 }
 
-/// Goes on with a run of version 0.1; its trials before and after.
+/// Resumes a run of version 0.1; returns its trials before and after.
 fn resumed(name: &str, words: &str) -> (Vec<TrialRecord>, Vec<TrialRecord>) {
     let earlier = Earlier::ledger(name);
     let (before, _) = trials(&earlier.path);
@@ -31,7 +31,7 @@ fn resumed(name: &str, words: &str) -> (Vec<TrialRecord>, Vec<TrialRecord>) {
 fn a_run_in_a_directory_gets_another_block() {
     let (before, after) = resumed("directory", "--samples 3");
     assert_eq!(before.len(), 2);
-    // One that was disturbed is repeated.
+    // A disturbed trial is repeated.
     let last = after.last().expect("a trial");
     assert_eq!((last.block, last.status != TrialStatus::Failed), (2, true), "{:?}", last.reason);
 }

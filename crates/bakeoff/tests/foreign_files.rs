@@ -1,5 +1,5 @@
-//! Nobody else's code: descriptions that somebody else could have written are not loaded unless they are named, a plan runs
-//! none of any, and what it prints is what a run runs.
+//! Descriptions that another user could have written are loaded only if they are named, a plan runs no command of any description, and the
+//! commands that it prints are those that a run executes.
 
 mod support;
 
@@ -9,13 +9,13 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use support::{Place, Said, leftovers, root};
 
-/// A user who is neither root nor anybody here.
+/// A user that is neither root nor any user of this machine.
 const STRANGER: u32 = 54321;
 
-/// What a plan needs to have something beside it.
+/// A plan beside which other files can be placed.
 const PLAN: &str = "name = \"mine\"\ntitle = \"Mine\"\nworkloads = [{ name = \"small-files\" }]\n";
 
-/// ext2 by another name, which leaves a file behind when its version is asked for.
+/// ext2 by another name; its version command leaves a file behind.
 fn description(place: &Place) -> String {
     let ext2 = concat!(env!("CARGO_MANIFEST_DIR"), "/../../filesystems/ext2.toml");
     let text = fs::read_to_string(ext2).expect("ext2 is described");
@@ -24,7 +24,7 @@ fn description(place: &Place) -> String {
     format!("{start}version = [\"touch\", \"{}\"]{end}", place.path("was-run").display())
 }
 
-/// A plan with a filesystem beside it, in a folder that is root's alone.
+/// A plan with a filesystem beside it, in a folder that only root can write.
 fn planned() -> Place {
     let place = Place::new();
     place.write("plan.toml", PLAN);
@@ -150,7 +150,7 @@ fn the_configuration_of_another_users_home_is_not_read() {
     assert!(!place.shell(&listed).well().out.contains("sly.toml"));
 }
 
-/// A command as it would be in any run: ids, numbers of loop devices and images, and former settings replaced.
+/// A command in a form that is the same in any run: ids, numbers of loop devices and images, and previous settings are replaced.
 fn usual(line: &str) -> String {
     let mut words = line.trim().to_owned();
     for (before, hex) in [("bakeoff-", true), ("/run/bakeoff/", true), ("bo-", true), ("loop", false)] {
@@ -177,7 +177,7 @@ fn usual(line: &str) -> String {
     }
 }
 
-/// Each command once, in the order in which they first come; a setting that is put back is one that was.
+/// Each command once, in order of first occurrence; restored settings are replaced by WAS.
 fn once(lines: impl Iterator<Item = String>) -> Vec<String> {
     let (mut seen, mut closing): (Vec<String>, bool) = (Vec::new(), false);
     for line in lines {
@@ -193,7 +193,7 @@ fn once(lines: impl Iterator<Item = String>) -> Vec<String> {
     seen
 }
 
-/// How the commands begin that check a filesystem.
+/// First words of the commands that check a filesystem.
 const CHECKS: [&str; 3] = ["e2fsck", "xfs_repair", "btrfs check"];
 
 #[test]
@@ -218,7 +218,7 @@ fn what_a_plan_prints_is_what_a_run_runs() {
         let printed = printed.lines().skip(1).take_while(|line| !line.is_empty());
         let printed = once(printed.filter(|line| !line.trim().starts_with('#')).map(usual));
         let mut ran = trials.iter().filter(|trial| trial.contender == contender.index).peekable();
-        // Another program of this machine may keep a mount for a while, in a namespace of its own.
+        // Another program of this machine may keep a mount for a while in its own namespace.
         let unchecked = ran.peek().is_some_and(|trial| format!("{:?}", trial.closing).contains("not checked"));
         let printed: Vec<String> = printed
             .into_iter()

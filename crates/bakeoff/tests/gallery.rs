@@ -1,4 +1,4 @@
-//! Published runs name nobody, and a gallery of them is judged anew, refuses what is not as it says, and works in a browser.
+//! Published runs are anonymous; a gallery judges them again, rejects runs that differ from their statement, and works in a browser.
 
 mod made;
 mod support;
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::Place;
 
-/// Words that tell whose machine it is.
+/// Words that identify the machine.
 const SECRETS: [&str; 6] = ["annas-kitchen", "annabel", "s4planted77", "holiday-plans", "5000c500a1b2c3d4", "/srv/"];
-/// Bytes of a page with a thousand runs, at most.
+/// Size limit of a page with a thousand runs, in bytes.
 const PAGE_LIMIT: u64 = 5_000_000;
 
-/// A made-up run as it is kept: ext4, xfs and btrfs, with all that is known of Annabel's machine.
+/// A made-up run as stored: ext4, xfs and btrfs, with all details of Annabel's machine.
 fn whole(xfs: f64) -> Imported {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("one.db");
@@ -29,7 +29,7 @@ fn whole(xfs: f64) -> Imported {
     Imported { run: ledger.run(Some(&run)).expect("the run"), contenders, trials }
 }
 
-/// Puts the run of a machine of this number into a ledger.
+/// Stores the run of machine `number` in a ledger.
 fn keep_machine(ledger: &mut Ledger, base: &Imported, number: usize) -> String {
     let mut one = base.clone();
     one.run.id = format!("20261124-{:06}-{number:04x}", 100_000 + number);
@@ -56,7 +56,7 @@ fn keep_machine(ledger: &mut Ledger, base: &Imported, number: usize) -> String {
     ledger.keep_imported(&one).expect("it is kept")
 }
 
-/// A folder with the published runs of so many machines, on which xfs takes twice as long as ext4, or thereabouts.
+/// A folder with the published runs of so many machines; on each, xfs takes about twice as long as ext4.
 fn published(machines: usize) -> Place {
     let place = Place::new();
     let mut ledger = Ledger::open(&place.path("bakeoff.db"), Access::Write).expect("a ledger");
@@ -70,7 +70,7 @@ fn published(machines: usize) -> Place {
     place
 }
 
-/// Folders of the published runs, in the order of their names.
+/// Folders of the published runs, sorted by name.
 fn folders(place: &Place) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(place.path("pub")).expect("it was made");
     let mut all: Vec<PathBuf> = listed.map(|entry| entry.expect("an entry").path()).collect();
@@ -134,7 +134,7 @@ fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     place.bakeoff("publish --run nothing --out pub").refused(&["nothing"]);
     place.write("file", "");
     place.bakeoff("publish --out file").refused(&["writing published runs to file"]);
-    // One run without figures is named, and the others are written.
+    // A run without figures is reported by name, and the others are written.
     let without = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 0);
     let said = place.bakeoff("publish --run all --out new").well().out;
     assert!(said.contains("Not published") && said.contains(&without), "{said}");
@@ -166,7 +166,7 @@ fn ratios_are_pooled_over_machines_and_claims_are_scored() {
     };
     let ratio = ratios.iter().find(total).expect("ext4 against xfs");
     let number = |value: &Value| value.as_f64().expect("a number");
-    // Machines show 1.9, 2.0 and 2.1, twice each.
+    // The machines' ratios are 1.9, 2.0 and 2.1, twice each.
     assert!((number(&ratio["ratio"]) - 2.0).abs() < 0.02, "{ratio}");
     assert!(number(&ratio["interval"]["low"]) > 1.85 && number(&ratio["interval"]["high"]) < 2.15, "{ratio}");
     assert!(number(&ratio["prediction"]["low"]) < 1.9 && number(&ratio["prediction"]["high"]) > 2.1, "{ratio}");
@@ -261,7 +261,7 @@ fn a_gallery_goes_into_a_folder_of_its_own_and_its_ledgers_are_runs() {
     assert_eq!(figures(&here), figures(&there));
 }
 
-/// A verdict that the judge changes its mind about is published again: `make gallery` shows how.
+/// If a change of the judge changes a verdict, the runs are published again with `make gallery`.
 #[test]
 fn our_own_published_runs_are_as_they_say_and_name_nobody() {
     let place = Place::new();
@@ -306,7 +306,7 @@ fn a_page_of_many_runs_stays_small() {
     }
 }
 
-/// What the page says of itself once its filters were used: put in before it ends, it answers in the attribute of the page.
+/// Script that uses the page's filters and stores its answer in an attribute of the page; inserted before the page ends.
 const LOOK: &str = r##"<script>
   const answer = {};
   const runs = () => document.querySelectorAll("[data-run]").length;
@@ -338,7 +338,7 @@ const LOOK: &str = r##"<script>
   document.documentElement.dataset.answer = JSON.stringify(answer);
 </script></body>"##;
 
-/// Opens the page in a browser of this width, light or dark, without a complaint.
+/// Opens the page in a browser of this width, light or dark, without console messages.
 fn looked(place: &Place, width: u32, dark: bool) -> Value {
     let page = std::fs::read_to_string(place.path("site/index.html")).expect("the page");
     std::fs::write(place.path("site/look.html"), page.replace("</body>", LOOK)).expect("written");

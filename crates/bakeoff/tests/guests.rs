@@ -51,7 +51,7 @@ fn the_newest_kernel_of_debian_runs_and_is_recorded_by_its_series() {
     assert!(said.err.contains(&format!("ext4 ({name}), btrfs ({name})")), "{}", said.err);
     let told = exported(&place);
     assert!(told.contains(&format!("[in the guest, {series}.")) && told.contains(name), "{}", said.err);
-    // The command line stands there as it was typed; what ran is told by its series, since tomorrow the newest is another one.
+    // The command line is stored as typed; the kernel that ran is stored by its series, since `newest` changes over time.
     assert!(!told.replace(": ", ":").contains("\"kernel\":\"debian:newest\""), "{told}");
 }
 
@@ -69,7 +69,7 @@ fn what_a_filesystem_of_another_kernel_can_do_is_found_out_there() {
         all.iter().find(|one| one["key"] == key).expect("asked")["answer"].clone()
     };
     assert_eq!(of("name_bytes")["amount"], 255);
-    // What its file says of its tools' scrub or reflinks is nothing: the kernel there was asked.
+    // Tools named in its description prove nothing about scrub or reflinks: the guest's kernel was tested.
     assert_eq!((&of("sparse")["has"], &of("reflink")["has"]), (&true.into(), &false.into()), "{told}");
 }
 
@@ -81,7 +81,7 @@ fn openzfs_competes_where_its_module_was_built() {
         prerequisites::leave_out("openzfs", "OpenZFS' module for guests is not built (make openzfs)");
         return;
     }
-    // Where tools of one version alone are there, they are this machine's too, and nothing is to be said of them.
+    // With tools of only one version, these are the host's tools as well, and there is no note.
     let mut of_two_versions = true;
     for (kernel, release) in [(KERNEL, "[in the guest, 6.1."), ("debian:6.12", "[in the guest, 6.12.")] {
         let place = Place::new();
@@ -145,7 +145,8 @@ fn a_kernel_that_panics_is_one_failed_trial_with_the_end_of_its_console() {
 #[test]
 fn a_guest_that_runs_out_of_memory_is_one_failed_trial() {
     let Some(_turn) = guests() else { return };
-    // A line that never ends, kept whole, in what huge pages leave: touching all memory would take an emulated processor half a minute.
+    // An endless line is kept in memory; huge pages take most of it beforehand, since filling all memory takes an
+    // emulated processor half a minute.
     let place = place_with("echo 768 > /proc/sys/vm/nr_hugepages; tail /dev/zero");
     let said = failing(&place, &format!("--fs odd --kernel {KERNEL}"));
     assert!(said.err.contains("the guest had run out of memory"), "{}", said.err);
@@ -219,7 +220,7 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_is_started() {
     assert_eq!(said.status, Some(2), "{said:#?}");
     assert!(said.err.contains("debian:6.12"), "{}", said.err);
     let said = place.bakeoff(&format!("{RUN} --fs ext4 --kernel debian:2.4"));
-    // Where the suites cannot be read, nothing can be said against it before its trial.
+    // If the suites cannot be read, the kernel cannot be refused before its trial.
     if !said.err.contains("list of Debian's suites cannot be read") {
         assert_eq!(said.status, Some(2), "{said:#?}");
         let named = ["debian:2.4 is in none of Debian's suites", "debian:newest, debian:6.1", "systems --kernels"];
@@ -268,14 +269,14 @@ fn trials(place: &Place) -> Vec<ledger::TrialRecord> {
     ledger.trials(&ledger.run(None).expect("the run").id).expect("trials")
 }
 
-/// What a trial's dumpe2fs said after a word at the beginning of a line.
+/// The text after `word` at the beginning of a line in the output of a trial's dumpe2fs.
 fn of_superblock(trial: &ledger::TrialRecord, word: &str) -> String {
     let said = trial.commands.iter().filter(|command| command.line.contains("dumpe2fs")).map(|command| &command.output);
     let found = said.flat_map(|output| output.lines()).find_map(|line| line.strip_prefix(word));
     found.unwrap_or_else(|| panic!("no {word} among {:?}", trial.commands)).trim().to_owned()
 }
 
-/// Seconds since 1970 of a time that dumpe2fs told in a guest, where no zone is set.
+/// Seconds since 1970 of a time printed by dumpe2fs in a guest, which has no time zone set.
 fn seconds(told: &str) -> i64 {
     let said = Command::new("date").args(["-u", "+%s", "-d", told]).output().expect("date starts");
     String::from_utf8_lossy(&said.stdout).trim().parse().unwrap_or_else(|_| panic!("{told} is no time"))
@@ -308,7 +309,7 @@ fn an_emulated_guest_is_booted_once_and_each_trial_has_a_copy_with_a_time_and_ra
         trials.iter().map(|trial| of_superblock(trial, "Filesystem UUID:")).collect();
     assert_eq!(ids.len(), trials.len(), "{ids:?}");
     for trial in &trials {
-        // Both ends are cut off to whole seconds.
+        // Both times are rounded down to whole seconds.
         let (made, began) = (seconds(&of_superblock(trial, "Filesystem created:")), trial.began_ms / 1000);
         assert!((began..=trial.ended_ms / 1000).contains(&made), "made at {made}, begun at {began}");
     }

@@ -1,4 +1,4 @@
-//! Power cuts and faults in virtual machines: what is broken there is found there, and whoever is killed leaves nothing.
+//! Power cuts and faults in virtual machines: damage there is detected there, and killing any of the processes leaves nothing behind.
 
 mod machines;
 mod support;
@@ -26,7 +26,7 @@ fn killed_power_cuts_and_faults_take_their_guest_with_them_and_the_rest_is_clean
         }
         killed(&place, &mut child);
         place.bakeoff("clean").well();
-        // Disks that tests beside this one serve go by themselves; what is left behind stays.
+        // Disks of concurrent tests disappear by themselves; real leftovers remain.
         let end = Instant::now() + Duration::from_secs(120);
         let mut now = support::leftovers(disks);
         while now.len() > before.len() && Instant::now() < end {
@@ -38,7 +38,7 @@ fn killed_power_cuts_and_faults_take_their_guest_with_them_and_the_rest_is_clean
     }
 }
 
-/// `powercut` of a contender in a guest, few states and a short work.
+/// `powercut` of a contender in a guest, with few states and little work.
 fn power_cuts(place: &Place, fs: &str, states: u32) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
     command.current_dir(place.folder()).args(["powercut", "--json", "--unsynced", "1s", "--seed", "7", "--fs", fs]);
@@ -68,7 +68,7 @@ fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
     assert_eq!((one["guest"].as_bool(), one["flushes"].as_u64()), (Some(true), Some(0)), "{one}");
     assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
     assert!(broken_promises(&one).len() > 3, "{one}");
-    // Its log was replayed before it was mounted, as at boot.
+    // Its log was replayed before the mount, as at boot.
     assert_eq!((one["states"].as_u64(), one["mounts"]["refused"]["count"].as_u64()), (Some(15), Some(0)), "{one}");
     clean(&place);
 }
@@ -93,9 +93,9 @@ fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_the
     assert_eq!((none["acknowledged"].as_u64(), none["kept"]["right"].as_u64()), (Some(120), Some(120)), "{none}");
     assert_eq!((flips["verdict"].as_str(), flips["blocks"].as_u64()), (Some("silent"), Some(64)), "{flips}");
     assert!(flips["read"]["wrong"].as_u64() > Some(20), "JFS has no checksums: {flips}");
-    // A full disk is an error of the guest's, and does not stop its machine.
+    // A full disk is an error in the guest, and does not stop its machine.
     for fault in [full, dead] {
-        // JFS cannot always read again what it acknowledged before its disk was full.
+        // JFS cannot always read back what it acknowledged before its disk was full.
         let unreadable = fault["kept"]["failed"].as_u64() > Some(0);
         let wanted = if unreadable { "unreadable" } else { "stopped" };
         assert_eq!((fault["verdict"].as_str(), fault["kernel_lost"].as_u64()), (Some(wanted), Some(0)), "{fault}");
@@ -109,7 +109,7 @@ fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_fo
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let mut cuts = power_cuts(&place, "ext4", 10);
-    // Another test may fetch a newer one meanwhile.
+    // Another test may download a newer one meanwhile.
     let before = staging::kernel_at_hand();
     let done = cuts.args(["--in", "guest"]).output().expect("it starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -124,7 +124,7 @@ fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_fo
     clean(&place);
 }
 
-/// Starts it; its process, and line by line what it tells on its way.
+/// Starts a command; returns its process and the lines of its progress.
 fn listened_to(command: &mut Command) -> (Child, impl Iterator<Item = String> + use<>) {
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().expect("it starts");
@@ -132,7 +132,7 @@ fn listened_to(command: &mut Command) -> (Child, impl Iterator<Item = String> + 
     (child, told.lines().map_while(Result::ok))
 }
 
-/// What it tells until it ends, and what it answers. Both at once: an answer that is longer than a pipe holds would wait for ever.
+/// The rest of its progress and its output, read concurrently: an output larger than a pipe would block otherwise.
 fn to_the_end(child: Child, lines: impl Iterator<Item = String> + Send + 'static) -> (Vec<String>, Output) {
     let rest = std::thread::spawn(move || lines.collect());
     let done = child.wait_with_output().expect("it ends");
@@ -153,14 +153,14 @@ fn a_kernel_that_is_lost_over_a_state_costs_a_boot_and_not_the_rest() {
     assert!(done.status.success(), "{rest:?}");
     let one = contender(&done.stdout);
     assert_eq!((one["states"].as_u64(), one["mounts"]["kernel_lost"]["count"].as_u64()), (Some(20), Some(1)), "{one}");
-    // What it knows of the others is not lost, and exFAT keeps what is promised, but has no hard links.
+    // The results of the other states are kept. exFAT keeps what is promised, but has no hard links.
     assert_eq!(broken_promises(&one), [""; 0], "{one}");
     let link = one["promises"].as_array().and_then(|all| all.iter().find(|promise| promise["name"] == "link"));
     assert_eq!(link.map(|link| &link["given"]), Some(&serde_json::json!("untested")));
     clean(&place);
 }
 
-/// The process that serves the disk of another.
+/// The process that serves the disk of process `parent`.
 fn server_of(parent: u32) -> u32 {
     let all = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).expect("its children");
     let serves = |pid: &&str| {

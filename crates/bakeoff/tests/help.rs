@@ -1,4 +1,4 @@
-//! The help: short where it is asked for most, complete by topic, one clear error for what does not exist.
+//! The help: short for common verbs, complete by topic, one clear error for unknown words.
 
 mod support;
 
@@ -112,7 +112,7 @@ fn lists_fit_eighty_columns() {
     let place = Place::new();
     for words in ["systems", "workloads", "workloads small-files", "doctor"] {
         let list = text(&place, words);
-        // A longer word has a line of its own.
+        // A longer word has its own line.
         let wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
         assert_eq!(list.lines().filter(wide).collect::<Vec<_>>(), Vec::<&str>::new(), "{words}");
     }

@@ -1,4 +1,4 @@
-//! Images in memory, asked for by name: they are made there, measured, said to be there, and gone afterwards.
+//! Images in memory, on request: they are created there, measured, reported as such, and removed afterwards.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::{Place, root};
 const RUN: &str = "small-files --fs ext4,xfs --set files=200 --set some=50 --image 330MiB --samples 3 --seed 7 --no-twin \
                    --scratch memory";
 
-/// Whether images can be made in memory here; where not, that is counted.
+/// Whether images can be made in memory here; if not, the test counts as left out.
 fn has_memory() -> bool {
     let able = root("images in memory");
     if let Err(why) = system::in_memory::folder() {

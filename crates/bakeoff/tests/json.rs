@@ -1,4 +1,4 @@
-//! What `--json` writes is what its documented schema says: no key more, none less, each of its type.
+//! Output of `--json` matches its documented schema: exactly its keys, each of its type.
 
 mod made;
 mod support;
@@ -13,7 +13,7 @@ fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
 }
 
-/// The documented schema of a form, made strict: a key that it does not know is an error.
+/// The documented schema of a form, made strict: an unknown key is an error.
 fn schema(form: &str) -> Value {
     let path = reference().join(format!("{form}.schema.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -35,13 +35,13 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// Everything that is wrong with an answer, by its schema.
+/// All violations of the schema in a document.
 fn faults(form: &str, answer: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(&schema(form)).expect("a schema");
     validator.iter_errors(answer).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// The document that a command writes, which fits its schema.
+/// The document that a command writes; checks it against its schema.
 fn answer(place: &Place, form: &str, words: &str) -> Value {
     answer_with(place, form, words, 0)
 }
@@ -231,7 +231,7 @@ fn what_a_ledger_holds_is_judged_by_its_schema() {
     );
 }
 
-/// What a regression is, `--fail-on` says by its status and by its rows.
+/// `--fail-on` reports regressions by its exit status and by row.
 #[test]
 fn a_regression_is_named_by_its_rows() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What a user sees of the judge: comparisons, claims, mixes and published figures of runs with known times.
+//! The judge from a user's view: comparisons, claims, mixes and published figures of runs with known times.
 
 mod made;
 mod support;
@@ -104,7 +104,7 @@ fn a_contender_that_is_not_there_is_named_with_those_that_are() {
 
 #[test]
 fn a_claim_is_held_against_the_figure_that_its_method_timed() {
-    // ext4's calls return sooner, but its data is safe later than xfs's.
+    // ext4's calls return sooner, but its data is durable later than xfs's.
     let ext4 = Made { create: (1.0, 9.0), ..Made::of("ext4", 1.0) };
     let xfs = Made { create: (2.0, 3.0), hashed: 0.5, ..Made::of("xfs", 1.0) };
     let (place, _) = with_run(&[ext4, xfs]);
@@ -208,7 +208,7 @@ fn a_budget_is_priced_beforehand_kept_and_what_stayed_open_is_named() {
     );
     std::fs::create_dir(place.path("a")).expect("a folder");
     std::fs::create_dir(place.path("b")).expect("a folder");
-    // Nothing is ever as precise as this: the budget ends it.
+    // This precision is never reached: the budget ends the run.
     let words = "run tiny.toml --dir a --dir b --precision 0.01% --budget 15s --no-report --plain --mix create=1000";
     let said = place.bakeoff(words).well();
     assert!(said.err.contains("Budget: 15 s allows"), "beforehand: {}", said.err);

@@ -1,5 +1,5 @@
 //! A run that is killed at any moment loses nothing, counts nothing twice, and leaves nothing behind.
-//! `BAKEOFF_KILLS=50` makes it long; the short form is for every day.
+//! `BAKEOFF_KILLS=50` gives the long form; the default is short.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn turns_by_slices_have_all_contenders_mounted_at_once_or_say_why_not() {
     assert!(run.err.contains("whole trials: they share one place"), "{}", run.err);
 }
 
-/// Starts a run, kills it again and again at different moments, and lets it come to its end.
+/// Starts a run, kills it repeatedly at different moments, and lets it finish.
 fn resumes_after_kills(run: &str) {
     let kills: u64 = std::env::var("BAKEOFF_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
     let place = Place::new();
@@ -72,7 +72,7 @@ fn resumes_after_kills(run: &str) {
     let mut started = false;
     for turn in 0..kills {
         let mut child = place.start(if started { "resume --plain --no-report" } else { run });
-        // Moments spread over staging, work and keeping; the multiplier only scatters them.
+        // Delays spread over staging, work and saving; the multiplier only scatters them.
         std::thread::sleep(Duration::from_millis(40 + (turn * 7919 + 1234) % 1900));
         let ended = child.try_wait().expect("the child can be asked").is_some();
         child.kill().expect("SIGKILL is sent");
@@ -83,13 +83,13 @@ fn resumes_after_kills(run: &str) {
             kept = check_whole(&place, &kept);
         }
         if ended {
-            // The run had come to its end before the kill: begin another.
+            // The run finished before the kill: start another.
             started = false;
             kept.clear();
         }
     }
     assert!(landed > 0, "no kill met a running process");
-    // The last kill may have met a run that was over and had only its answer to print.
+    // The last kill may have hit a finished run that only had to print its answer.
     let is_over = Ledger::open(&place.path("bakeoff.db"), Access::Read)
         .is_ok_and(|ledger| ledger.run(None).is_ok_and(|run| run.status == RunStatus::Finished));
     if !started {
@@ -112,7 +112,7 @@ fn resumes_after_kills(run: &str) {
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
-/// Every trial that is in the ledger is whole, was there before if it was, and is there once.
+/// Every trial in the ledger is complete and unique, and earlier trials are still there.
 fn check_whole(place: &Place, before: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens after a kill");
     let run = ledger.run(None).expect("the run is there");

@@ -1,4 +1,4 @@
-//! A contender with as little memory as another machine has: what it does to the page cache, what is shown of it, and what stays of it.
+//! A contender with a memory limit: its effect on the page cache, its display, and what remains of it.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{Place, root, trials};
 const RUN: &str = "run sequential --fs ext4 --set forms=newer --set size=96MiB --image 512MiB --samples 1 --seed 7 --no-twin \
                    --plain --no-report --scratch .";
 
-/// Whether this machine can limit memory; what is missing is counted.
+/// Whether this machine can limit memory; if not, the test counts as left out.
 fn limits() -> bool {
     let able = root("limits") && !hierarchy().is_empty();
     if hierarchy().is_empty() {
@@ -20,7 +20,7 @@ fn limits() -> bool {
     able
 }
 
-/// Mountpoint below which groups with a memory limit are made; empty where there is none.
+/// Mountpoint below which groups with a memory limit are created; empty if there is none.
 fn hierarchy() -> String {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
     let with_memory = |line: &&str| {
@@ -41,7 +41,7 @@ fn trial_of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRe
     &found.unwrap_or_else(|| panic!("no {label} among {:?}", trials.iter().map(|(name, _)| name).collect::<Vec<_>>())).1
 }
 
-/// Bytes that the device delivered at least in each pass over the file: other runs drop this machine's caches, which only adds to a pass.
+/// Least bytes that the device delivered in a pass over the file: other runs drop this machine's caches, which only adds to a pass.
 fn read_again(trial: &TrialRecord) -> u64 {
     let again = trial.phases.iter().filter(|phase| phase.name == "read-repeated-warm");
     let read: Vec<u64> = again.map(|phase| phase.evidence.device_read_bytes.expect("the device counts")).collect();
@@ -97,7 +97,7 @@ fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }
 
-/// A program that holds 150 MB; `tail` keeps a line until it ends.
+/// A program that holds 150 MB: `tail` keeps a line until it ends.
 const HOLDS: &str =
     "--shell --command 'head -c 150000000 /dev/zero | tail | wc -c' --samples 1 --no-twin --plain --no-report";
 
@@ -125,7 +125,7 @@ fn one_limit_for_all_ends_a_command_that_holds_more() {
     assert_ne!(trials(&place)[0].1.status, TrialStatus::Failed, "{said:?}");
 }
 
-/// Groups of ours that are there.
+/// Existing control groups of Bakeoff.
 fn groups(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -137,13 +137,13 @@ fn groups(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a process was started by another.
+/// Whether a process is a child of `parent`.
 fn is_child(pid: &str, parent: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status.lines().any(|line| line.strip_prefix("PPid:").is_some_and(|rest| rest.trim() == parent.to_string()))
 }
 
-/// The group in which the engine of a run works.
+/// The control group of a run's engine.
 fn group_of(run: &mut Child) -> PathBuf {
     let end = Instant::now() + Duration::from_secs(60);
     while Instant::now() < end {
@@ -212,7 +212,7 @@ fn a_slip_in_a_limit_is_answered_before_anything_is_made() {
     place.bakeoff("plan ./p.toml").refused(&["p.toml", "limits", "did you mean `limit`?"]);
 }
 
-/// A control group with a limit, which is removed with this.
+/// A control group with a limit; removed on drop.
 struct Pressed(PathBuf);
 
 impl Pressed {
@@ -230,7 +230,7 @@ impl Pressed {
         pressed
     }
 
-    /// How often somebody had to wait because the group was full.
+    /// How often an allocation had to wait because the group was full.
     fn was_full(&self) -> u64 {
         let counter = std::fs::read_to_string(self.0.join("memory.failcnt")).unwrap_or_default();
         let events = std::fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
@@ -245,8 +245,8 @@ impl Drop for Pressed {
     }
 }
 
-/// The process that serves a disk keeps its content in the same memory that writers to it want for their pages: were it made to wait for writeback, it
-/// would wait for itself.
+/// The process that serves a disk keeps its content in the memory that writers to it use for their pages. If it had to wait for
+/// writeback, it would wait for itself.
 #[test]
 fn a_served_disk_and_its_writers_in_too_little_memory_do_not_wait_for_each_other() {
     if !limits() {

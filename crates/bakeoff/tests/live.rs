@@ -1,4 +1,4 @@
-//! `bakeoff run --serve`: the page updates itself while a run goes on, ends as the report, and slows nothing, whoever comes.
+//! `bakeoff run --serve`: the page updates itself during a run, ends as the report, and does not slow the run, whichever clients connect.
 
 mod support;
 
@@ -14,9 +14,9 @@ use std::time::Duration;
 use support::Place;
 use support::browser::{Server, Tab};
 
-/// Slow connections that are kept at most.
+/// Most slow connections that are kept.
 const MOST: usize = 400;
-/// A connection that takes longer has found no place in the kernel's queue.
+/// A connection that takes longer has met a full accept queue.
 const A_FULL_QUEUE: Duration = Duration::from_millis(50);
 
 /// A small run of two directories in memory.
@@ -76,14 +76,14 @@ fn the_news_are_those_of_the_run_and_its_report() {
     for topic in ["place", "step", "standings", "latency", "log", "warnings", "disk", "cost", "ended"] {
         assert!(last.contains_key(topic), "{topic} is missing: {:?}", last.keys());
     }
-    // Four times a second at most, while trials run: steps that are over by then are not told.
+    // At most four events a second while trials run: shorter steps are not sent.
     let during = steps.iter().filter(|step| *step != "judging the results and writing the report").count();
     assert!(during >= 2 && during < steps.len(), "{steps:?}");
     assert_eq!(last["place"]["done"], last["place"]["of"], "{}", last["place"]);
     assert_eq!(last["ended"]["report"], true);
     let report = server.page("report");
     assert_eq!(server.ended(), Some(0));
-    // The ratios are the report's of the same blocks; the last block is judged by the report alone.
+    // The ratios are the report's for the same blocks; the last block is judged only in the report.
     let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("a ledger");
     let all = Material::read(&ledger, None).expect("a run");
     let trials = all.trials.iter().filter(|trial| trial.block < 3).cloned().collect();
@@ -104,7 +104,7 @@ fn the_news_are_those_of_the_run_and_its_report() {
     assert!(report.contains("id=\"overview\"") && report.contains(&view.workloads[0].title));
 }
 
-/// Connections that send a byte now and then, and strangers without the token, all through a run.
+/// Connections that send a byte now and then, and clients without the token, throughout a run.
 #[test]
 fn attackers_get_nothing_and_slow_no_run() {
     let place = Place::in_memory();
@@ -129,7 +129,7 @@ fn attackers_get_nothing_and_slow_no_run() {
         }
         if topic == "step" {
             slow.truncate(MOST);
-            // A full queue ends it: who waits there falls behind the news, and misses the time in which the report can be fetched.
+            // A full queue stops this: a client waiting there would miss events, and the time in which the report can be fetched.
             let more = (0..40).map_while(|_| TcpStream::connect_timeout(&server.address, A_FULL_QUEUE).ok());
             let more: Vec<TcpStream> = more.inspect(|stream| drop(stream.set_nonblocking(true))).collect();
             made += more.len();
@@ -151,11 +151,11 @@ fn a_run_that_is_stopped_says_so_to_whoever_watches() {
     let server = run(&place, 100);
     let (mut said, mut asked) = (Value::Null, false);
     server.follow(|topic, value| {
-        // Not every number is told while trials run.
+        // Not every number is sent while trials run.
         if topic == "place" && value["done"].as_u64() >= Some(2) && !asked {
             asked = true;
             let pid = Pid::from_child(&server.child);
-            // A shell that starts tests behind it has them ignore Ctrl-C.
+            // SIGTERM rather than SIGINT: a shell that starts tests in the background makes them ignore Ctrl-C.
             kill_process(pid, Signal::TERM).expect("it lives");
         }
         said = value.clone();

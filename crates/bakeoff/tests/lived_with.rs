@@ -1,4 +1,5 @@
-//! Work that filesystems are lived with for: snapshots, clones, no room, scrubs and checks; on real ones, with what they cannot do left out and said.
+//! Workloads of daily use: snapshots, clones, full volumes, scrubs and checks; on real filesystems, with unsupported
+//! operations left out and reported.
 
 mod support;
 
@@ -15,7 +16,7 @@ fn of<'t>(trials: &'t [(String, TrialRecord)], label: &str) -> &'t TrialRecord {
     trial
 }
 
-/// Blocks that were verified in a phase, none of which was wrong.
+/// Number of verified blocks in a phase; none may be wrong.
 fn verified(trial: &TrialRecord, name: &str) -> u64 {
     let verified = phase(trial, name).outcome.verified.as_ref().expect("it is verified");
     assert_eq!(verified.wrong, 0, "{name}: {verified:?}");
@@ -118,7 +119,7 @@ fn a_filesystem_is_filled_to_each_level_and_to_the_last_byte_and_emptied() {
     }
 }
 
-/// Fills the volume before the first trial's work, to the last byte.
+/// Fills the volume completely before the work of the first trial.
 const FULL: &str = r#"
 name = "full"
 title = "A volume runs full"

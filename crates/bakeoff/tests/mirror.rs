@@ -1,5 +1,5 @@
-//! Volumes on several devices: made, used with a device gone, rebuilt, and proven from the rebuilt device alone; what goes wrong in the middle
-//! costs one trial.
+//! Volumes on several devices: created, used with a device missing, rebuilt, and verified from the rebuilt device alone; a
+//! failure in between costs one trial.
 
 mod support;
 
@@ -15,7 +15,7 @@ fn failed(trials: &[(String, TrialRecord)]) -> Vec<&str> {
     failed.map(|(_, trial)| trial.reason.as_deref().unwrap_or_default()).collect()
 }
 
-/// Blocks of the run in which a trial did not fail.
+/// Number of blocks with a trial that did not fail.
 fn blocks_done(trials: &[(String, TrialRecord)]) -> usize {
     let done = trials.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed);
     done.map(|(_, trial)| trial.block).collect::<BTreeSet<_>>().len()
@@ -81,13 +81,13 @@ fn a_rebuild_that_is_killed_costs_one_trial() {
         .bakeoff(&format!("run mirror --filesystems btrfs.toml --fs btrfs --axis devices=2 --samples 3 {SMALL} {WAY}"));
     let trials = trials(&place);
     let failed = failed(&trials);
-    // A disturbed trial is repeated, so that there may be more of them.
+    // A disturbed trial is repeated, so there may be more of them.
     assert_eq!((blocks_done(&trials), failed.len()), (2, 1), "{}", said.err);
     assert!(failed[0].contains("rebuild") && failed[0].contains("signal 9"), "{failed:?}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
-/// Takes the second image of the first trial away while the volume is written to.
+/// Removes the second image of the first trial while the volume is written to.
 const VANISHING: &str = r#"
 name = "vanishing"
 title = "A device vanishes"
@@ -132,7 +132,7 @@ fn a_device_that_vanishes_costs_one_trial() {
         place.bakeoff(&format!("run ./vanishing.toml --fs btrfs --axis devices=2 --samples 3 --image 512MiB {WAY}"));
     let trials = trials(&place);
     let failed = failed(&trials);
-    // One that was lost is tried again in its block.
+    // A lost trial is repeated in its block.
     assert_eq!((blocks_done(&trials), failed.len()), (3, 1), "{}", said.err);
     assert!(failed[0].contains("/dev/loop") && failed[0].contains("vanished"), "{failed:?}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Disks that one does not have, as a user meets them: they take the time that their description says, and every figure says what it is.
+//! Modelled disks from a user's view: they take the time that their description gives, and every figure is marked as modelled.
 
 mod support;
 
@@ -26,18 +26,18 @@ fn a_served_hard_disk_takes_its_seeks_and_its_turns() {
     let mut block = vec![0; 4096];
     let (began, reads) = (Instant::now(), 40);
     for read in 0..reads {
-        // From one end of it to the other and back, never twice the same place, so that no cache has it.
+        // From one end to the other and back, never the same place twice, so that no cache has it.
         file.read_exact_at(&mut block, (read % 2) * (90 << 30) + read * (64 << 20)).expect("read");
     }
-    // No disk of 7200 turns a minute seeks over a tenth of itself, and turns half around, in less than 5 ms on average. It may take longer than that on a
-    // machine that is busy, and never less.
+    // No disk with 7200 rpm seeks over a tenth of its width and waits half a turn in less than 5 ms on average. A busy machine
+    // may take longer, but never less.
     let took = began.elapsed();
     assert!(took > Duration::from_millis(5) * reads as u32, "{reads} reads took {took:?}");
     drop(file);
     disk.end().expect("ended");
 }
 
-/// A short run with these words, as `show --json` tells it.
+/// A short run with these options, as `show --json` prints it.
 fn run(place: &Place, words: &str) -> Value {
     let words = format!(
         "run small-files --image 320M --samples 1 --set files=100 --set some=20 --no-twin --plain --no-report --scratch . {words}"
@@ -53,7 +53,7 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     let shown = run(&place, "--fs ext4 --disk hdd-7200,ssd-sata");
     let mut labels: Vec<&str> =
         shown["contenders"].as_array().expect("contenders").iter().filter_map(|one| one["name"].as_str()).collect();
-    // The faster one is first.
+    // The faster one comes first.
     labels.sort_unstable();
     assert_eq!(labels, ["ext4 modelled hdd-7200", "ext4 modelled ssd-sata"], "{shown}");
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");

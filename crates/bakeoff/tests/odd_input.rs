@@ -1,4 +1,4 @@
-//! What is no file, too large a file, or no home: one sentence, at once, and nothing touched.
+//! Inputs that are no regular file, too large, or without a home folder: one sentence, at once, and nothing changed.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use support::{Place, Said, root};
 
-/// One sentence: nothing panicked, one line, and it names what is meant.
+/// One sentence: no panic, one line, and it contains these words.
 fn one_sentence(said: Said, words: &[&str]) {
     let said = said.refused(words);
     assert_ne!(said.status, Some(124), "it took longer than a minute");
@@ -104,7 +104,7 @@ fn a_home_that_cannot_be_written_is_named_and_another_state_folder_will_do() {
     }
     let place = Place::in_memory();
     fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o777)).expect("ours");
-    // The folder of this build may be closed to others; a copy beside the work is not.
+    // The build folder may be closed to other users; a copy beside the work is not.
     place.shell("cp $BAKEOFF program").well();
     let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_CONFIG_HOME";
     let small = "run small-files --dir . --set files=60 --set some=20 --samples 1 --plain --no-report";

@@ -1,5 +1,5 @@
-//! Published option sets that this kernel refuses: they run in their nearest form under a name that says so, and claims about them say it.
-//! What a person typed, and sets of one's own, stay errors with their way out.
+//! Published option sets that this kernel refuses run in their nearest form, under a name that shows this; claims about them mention it.
+//! Options typed by the user, and the user's own sets, remain errors with advice.
 
 mod support;
 
@@ -10,7 +10,7 @@ const RUN: &str =
     "run small-files --set files=40 --set some=10 --image 1GiB --samples 1 --no-twin --plain --no-report --scratch .";
 const OLD: &str = "[old]\nfs = \"xfs\"\nmount = \"logbsize=256k,nobarrier\"\n";
 
-/// Whether XFS can compete here on a kernel without nobarrier; what is missing is counted.
+/// Whether XFS can compete here on a kernel without nobarrier; if not, the test counts as left out.
 fn xfs(place: &Place) -> bool {
     if !root("option sets") {
         return false;
@@ -132,7 +132,7 @@ fn a_kernel_that_takes_the_set_gets_it_as_it_was() {
     let planned = |place: &Place| place.bakeoff("plan small-files --image 1GiB --fs xfs-tuned --commands").well().out;
     let today = planned(&place);
     assert!(today.contains("-o logbsize=256k /dev") && today.contains("queue/write_cache"), "{today}");
-    // A description by which nobarrier is not gone yet.
+    // A description in which nobarrier is still supported.
     let xfs = include_str!("../../../filesystems/xfs.toml");
     assert!(xfs.contains("since = \"4.19\""));
     std::fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("a folder is made");

@@ -1,4 +1,4 @@
-//! What the program writes never costs what a user has: not by its name, and not behind a link.
+//! Output never replaces a user's files: neither by name nor through a link.
 
 mod support;
 
@@ -70,7 +70,7 @@ fn a_report_follows_no_links() {
     for (name, target) in [("out/samples.csv", "mine/thesis.txt"), ("out/.bakeoff-report", "mine/thesis.txt")] {
         fs::rename(place.path(name), place.path("kept")).expect("moved");
         symlink(place.path(target), place.path(name)).expect("linked");
-        // A link by a name of ours is replaced itself; the mark, through which we know the folder, is refused.
+        // A link with the name of our file is replaced itself; a link in place of the marker file that identifies our folder is refused.
         let said = place.bakeoff("report -o out --format csv");
         if name == "out/samples.csv" {
             said.well();
@@ -139,7 +139,7 @@ fn a_log_is_appended_to_only_where_it_is_ours() {
         assert!(run.err.contains("no log is written"), "{run:#?}");
         holds(&place, &format!("{name}.log"), "years of work");
     }
-    // A ledger by the name of its own log.
+    // A ledger with the name of its own log.
     place.bakeoff(&format!("{RUN} --no-report --ledger both.log")).well();
     place.bakeoff("show --ledger both.log").well();
 }

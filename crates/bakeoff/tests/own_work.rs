@@ -1,4 +1,4 @@
-//! Programs of the user's own as the work of a run: asked for at the command line, on real filesystems and in directories.
+//! A user's own programs as the work of a run: from the command line, on real filesystems and in directories.
 
 mod support;
 
@@ -7,7 +7,7 @@ use support::{Place, Said};
 
 const IMAGES: &str = "--fs ext4,xfs --image 400MiB --samples 3 --seed 7 --no-twin --plain --no-report";
 
-/// Runs a line, in which quotes hold words together.
+/// Runs a line with shell quoting.
 fn bakeoff(place: &Place, line: &str) -> Said {
     place.bakeoff_words(&shell_words::split(line).expect("a line"))
 }
@@ -16,7 +16,7 @@ fn shown(place: &Place) -> serde_json::Value {
     serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON")
 }
 
-/// The operations of the run's one workload, each with its unit.
+/// The operations of the run's only workload, each with its unit.
 fn operations(shown: &serde_json::Value) -> Vec<(String, String)> {
     let operations = shown["workloads"][0]["operations"].as_array().expect("operations");
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn directories_are_measured_without_anything_but_the_command() {
     )
     .well();
     assert_eq!(operations(&shown(&place)), [("seq:cold".to_owned(), "s".to_owned())]);
-    // Whoever can write the ledger could name other programs in it.
+    // A user who can write the ledger could name other programs in it.
     use std::os::unix::fs::PermissionsExt;
     let writable = std::fs::Permissions::from_mode(0o666);
     std::fs::set_permissions(place.path("bakeoff.db"), writable).expect("changed");
@@ -115,7 +115,7 @@ fn directories_are_measured_without_anything_but_the_command() {
     }
 }
 
-/// Waits until a process with these words runs.
+/// Waits until a process with this command line runs.
 fn await_process(words: &str) {
     let runs =
         || std::process::Command::new("pgrep").args(["-x", "-f", words]).output().expect("it starts").status.success();
@@ -138,7 +138,7 @@ fn a_command_keeps_nothing_of_another_run_in_use() {
     let done = std::thread::scope(|scope| {
         let run = scope.spawn(|| first.bakeoff_words(&words("5.19")));
         await_process("sleep 5.19");
-        // It starts in a copy of all that is mounted, and goes on when the first one unmounts.
+        // It starts with a copy of all mounts, and continues when the first one unmounts.
         let other = scope.spawn(|| second.bakeoff_words(&words("18.23")));
         await_process("sleep 18.23");
         (run.join().expect("it ended"), other.join().expect("it ended"))
@@ -179,7 +179,7 @@ fn programs_that_start_beside_a_run_copy_none_of_its_mounts() {
     assert!(status.success() && counts["failed"] == 0 && counts["done"] == 1, "{counts}");
 }
 
-/// In a root of its own, where users may make no namespaces (user_namespaces(7)), so that processes are held by adopting them.
+/// In a chroot, where users cannot create namespaces (user_namespaces(7)), processes are held by adopting them.
 const WITHOUT_NAMESPACES: &str = r#"
 set -e
 mkdir root a b
@@ -215,7 +215,7 @@ fn without_namespaces_nothing_outlives_a_command_either() {
     std::fs::set_permissions(place.folder(), all).expect("changed");
     std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), place.path("program")).expect("copied");
     place.write("script", WITHOUT_NAMESPACES);
-    // The mount goes with the namespace.
+    // The mount ends with the namespace.
     let said = place.shell("umask 0; unshare --mount --propagation private sh script");
     assert_eq!(said.status, Some(0), "{said:?}");
 }

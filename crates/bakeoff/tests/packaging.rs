@@ -1,6 +1,6 @@
-//! The Debian package and the descriptions of filesystems agree on whose tools a user should have.
+//! The Debian package and the descriptions of filesystems agree on the packages of tools.
 //! In: the manifest of `bakeoff`, `filesystems/*.toml`. Out: names of packages that one of them lacks.
-//! What the package holds and does is tried in clean roots by `scripts/clean-root`.
+//! `scripts/clean-root` tests the content and installation of the package in clean roots.
 
 use serde::Deserialize;
 use std::collections::BTreeSet;

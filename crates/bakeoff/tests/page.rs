@@ -1,4 +1,4 @@
-//! From a bare folder to a verdict and a page, as a new user would; the page opens in headless Chromium without an error.
+//! From an empty folder to a verdict and a page, like a new user; the page opens in headless Chromium without an error.
 
 mod support;
 
@@ -65,7 +65,7 @@ fn page_is_quiet(place: &Place) {
     }
 }
 
-/// Sections are folded, links lead into them, no letter is tiny, and the picture is one stop of the tabulator.
+/// Sections are folded, links lead into them, no text is tiny, and the picture is a single tab stop.
 fn page_is_short(place: &Place) {
     needs!(chromium);
     let mut tab = Tab::open(place, &format!("file://{}", place.path("page/index.html").display()));
@@ -82,7 +82,7 @@ fn page_is_short(place: &Place) {
     assert_eq!(tab.complaints, Vec::<String>::new());
 }
 
-/// Texts whose letters are smaller than 12 pixels, pictures scaled as they are shown.
+/// Texts with letters smaller than 12 pixels, in pictures after scaling.
 const TINY: &str = "[...document.querySelectorAll('body *')].filter((e) => {
     if (e.children.length > 0 || !e.textContent.trim() || e.getBoundingClientRect().width === 0) return false;
     const box = e.ownerSVGElement && e.ownerSVGElement.viewBox.baseVal;
@@ -90,7 +90,7 @@ const TINY: &str = "[...document.querySelectorAll('body *')].filter((e) => {
     return parseFloat(getComputedStyle(e).fontSize) * scale < 11.9;
 }).map((e) => `${e.tagName} ${e.textContent}`)";
 
-/// What a person sees of a page, which the browser must open without a complaint.
+/// The visible text of a page; the browser must open it without console messages.
 fn opened(place: &Place, page: &str) -> String {
     Browser::new(place).opened(&format!("file://{}", place.path(page).display()))
 }

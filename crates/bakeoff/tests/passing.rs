@@ -1,5 +1,5 @@
-//! What passes costs a trial and not a contender, and a ledger that is taken away is missed at once.
-//! In: a mkfs that is killed once, a ledger that is removed under a run. Out: what the ledger holds, and what the program says.
+//! Transient failures cost a trial but not a contender, and a removed ledger is noticed at once.
+//! In: a mkfs that is killed once, a ledger that is removed during a run. Out: the content of the ledger, and the program's output.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn a_mkfs_that_is_killed_once_costs_an_attempt_and_no_contender() {
         return;
     }
     let place = Place::new();
-    // Only when it is to format: it is asked for its version, too.
+    // Only when it formats: mkfs is also run to print its version.
     let killed = place.path("killed").display().to_string();
     let text = format!(
         "#!/bin/sh\nif [ \"$1\" = -F ] && [ ! -e {killed} ]; then touch {killed}; kill -KILL $$; fi\n\

@@ -1,4 +1,4 @@
-//! Whoever stops reading stops nothing: pipes that close, terminals that go away, and texts that would drive one.
+//! A reader that goes away stops nothing: closed pipes, closed terminals, and texts with control characters.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn every_verb_that_prints_ends_quietly_when_its_reader_has_seen_enough() {
     for words in verbs {
         let said = place.unread(words, Unread::Out);
         quiet(&said, words);
-        // As head(1) leaves others: by SIGPIPE; the parser's help ends well.
+        // As after head(1): ended by SIGPIPE, except for the parser's help.
         assert!(said.signal == Some(13) || words == "--help", "{words}: {said:#?}");
     }
     place.shell("$BAKEOFF plan small-files --dir . | head -3").well();
@@ -75,10 +75,10 @@ fn an_error_with_nobody_to_read_it_is_still_an_error() {
     assert_eq!((said.status, said.signal), (Some(1), None), "{said:#?}");
 }
 
-/// Starts a run, sends it a hang-up once it measures, and waits for its end.
+/// Starts a run, sends it SIGHUP once it measures, and waits for its end.
 fn hung_up(place: &Place, before: &str) -> Option<i32> {
     let line = format!("{before} exec $BAKEOFF {} --samples 12", RUN.replace(" --samples 2", ""));
-    // Tests that are themselves started with hang-ups ignored (nohup) would pass that on.
+    // Tests that are started with SIGHUP ignored (nohup) would pass that on.
     let mut run = Command::new("env")
         .args(["--default-signal=HUP", "sh", "-c", &line])
         .current_dir(place.folder())

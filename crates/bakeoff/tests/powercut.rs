@@ -1,4 +1,4 @@
-//! Power cuts as a user meets them, on real filesystems: what must be kept is kept, a disk that lies is found out, and a kill leaves nothing.
+//! Power cuts from a user's view, on real filesystems: guarantees are kept, disks that ignore flushes are detected, and kills leave nothing.
 
 mod support;
 
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use support::leftovers;
 
-/// One at a time: what is left of one must not be taken for another's.
+/// One at a time: leftovers of one test must not be taken for another's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -23,7 +23,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bakeoff");
 
-/// What `powercut` answers with these words, few states and a short work.
+/// Output of `powercut` with these options, few states and little work.
 fn cut(words: &[&str]) -> Value {
     let done = Command::new(PROGRAM)
         .args(["powercut", "--json", "--in", "here", "--unsynced", "2s", "--seed", "7"])
@@ -34,14 +34,14 @@ fn cut(words: &[&str]) -> Value {
     serde_json::from_slice(&done.stdout).expect("JSON")
 }
 
-/// The promises of a contender that were broken, by their weight.
+/// The broken guarantees of a contender with this strength.
 fn broken(of: &Value, strength: &str) -> Vec<String> {
     let promises = of["promises"].as_array().expect("promises");
     let those = promises.iter().filter(|one| one["strength"] == strength && one["given"] == "broken");
     those.map(|one| format!("{}: {}", one["name"], one["example"])).collect()
 }
 
-/// Loop devices and mounts below the folder in which disks are served.
+/// Loop devices and mounts below the folder of served disks.
 fn left() -> Vec<String> {
     let folder = Path::new("/run/bakeoff");
     std::fs::create_dir_all(folder).expect("the folder is there");
@@ -59,7 +59,7 @@ fn journaling_filesystems_keep_what_they_promise() {
         assert_eq!(broken(one, "promised"), [""; 0], "{name}");
         assert_eq!(one["contradictions"].as_array().map(Vec::len), Some(0), "{name}");
         let mounts = &one["mounts"];
-        // A superblock or folder of which one sector is new and the next one old is more than btrfs and XFS stand (docs/power-cut.md).
+        // btrfs and XFS do not survive a superblock or folder with one sector new and the next one old (docs/power-cut.md).
         let (refused, torn) = (&mounts["refused"]["count"], &mounts["refused_torn"]["count"]);
         assert_eq!((one["states"].as_u64(), refused), (Some(60), torn), "{name}: {}", mounts["refusal"]);
         assert_eq!(one["mounts"]["damaged"]["count"], 0, "{name}: {}", one["mounts"]["damage"]);
@@ -113,7 +113,7 @@ fn a_served_disk_offers_what_a_cut_leaves_of_it() {
     let path = folder.path().join("a.img");
     let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
     file.set_len(1 << 20).expect("made larger");
-    // In memory that is there: of a constant that is still to be read from the program's file, the kernel sends what it has first.
+    // In initialised memory: of a constant that is not yet read from the program's file, the kernel sends the present pages first.
     let block = |byte: u8| vec![byte; 4096];
     disk.record("a.img").expect("recorded");
     file.write_all_at(&block(1), 0).expect("written");
@@ -139,7 +139,7 @@ fn a_served_disk_offers_what_a_cut_leaves_of_it() {
     drop(file);
     let mut found = |kept, lying| {
         disk.offer(&State { cut: events.len(), kept }, lying).expect("offered");
-        // Opened anew, so that nothing of the last state is remembered.
+        // Opened again, so that nothing of the last state is cached.
         let mut bytes = Vec::new();
         File::open(&path).expect("opened").read_to_end(&mut bytes).expect("read");
         [bytes[0], bytes[8192]]
@@ -153,7 +153,7 @@ fn a_served_disk_offers_what_a_cut_leaves_of_it() {
     assert!(!path.exists(), "unmounted");
 }
 
-/// A process that is ended with this, whatever becomes of the test.
+/// A process that is killed on drop, however the test ends.
 struct Started(Child);
 
 impl Drop for Started {
@@ -180,7 +180,7 @@ fn started(folder: &Path) -> Started {
     started
 }
 
-/// The process that serves the disk of another.
+/// The process that serves the disk of process `parent`.
 fn server_of(parent: u32) -> u32 {
     let children = PathBuf::from(format!("/proc/{parent}/task/{parent}/children"));
     let all = std::fs::read_to_string(children).expect("its children");
@@ -207,12 +207,12 @@ fn whoever_is_killed_nothing_is_left() {
         let cleaned = Command::new(PROGRAM).arg("clean").output().expect("it starts");
         let output = String::from_utf8_lossy(&cleaned.stdout).into_owned() + &String::from_utf8_lossy(&cleaned.stderr);
         assert!(cleaned.status.success(), "server {server}: {output}");
-        // The kernel unmounts what was in the namespace of a killed process some time after its end.
+        // The kernel unmounts the mounts of a killed process's namespace some time after its end.
         support::until(Duration::from_secs(30), "a clean machine", || (left().len() <= before.len()).then_some(()));
     }
 }
 
-/// A file that is replaced again and again, each version acknowledged once it is in its place: with syncs, or without.
+/// Replaces a file repeatedly and acknowledges each version once it is renamed: with syncs, or without.
 fn replacing(syncs: bool) -> Value {
     let (file, folder) = if syncs { ("sync f.new;", "sync .;") } else { ("", "") };
     let work = format!("for i in $(seq 80); do echo $i >f.new; {file} mv f.new f; {folder} echo $i; sleep 0.01; done");
@@ -233,7 +233,7 @@ fn a_program_that_renames_without_fsync_is_caught_and_a_right_one_is_not() {
     assert!(wrong["lost"]["count"].as_u64() > Some(20), "{wrong}");
 }
 
-/// New files, each synced and acknowledged, and what else is done after each: whether all was kept, and what it relies on beyond POSIX.
+/// Creates, syncs and acknowledges new files; `then` runs after each. Returns whether all was kept, and what it relies on beyond POSIX.
 fn making(then: &str) -> (Value, Value) {
     let work = format!("for i in $(seq 40); do echo $i >f$i; sync f$i; {then} echo $i; done");
     let check = "while read n; do grep -qxs $n f$n || { echo f$n is gone >&2; exit 1; }; done";
@@ -286,11 +286,11 @@ fn fsync_on_zfs_fuse_is_found_to_write_nothing_and_every_state_of_it_is_imported
         (one["program"]["given"].as_str(), one["mounts"]["refused"]["count"].as_u64()),
         (Some("broken"), Some(0))
     );
-    // Every twentieth was checked, and given up; the next one was imported all the same.
+    // Every twentieth is checked, and the check fails; the next one is imported all the same.
     assert_eq!((one["mounts"]["damaged"]["of"].as_u64(), one["states"].as_u64()), (Some(2), Some(22)), "{one}");
 }
 
-/// A program of `scripts/powercut` on these contenders.
+/// Runs a program of `scripts/powercut` on these contenders.
 fn shipped(name: &str, fs: &str, states: &str) -> Vec<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/powercut").join(name);
     let step = |step: &str| format!("{} {step}", script.display());
@@ -357,17 +357,17 @@ fn what_a_kept_state_showed_it_shows_again() {
         let (status, said) = again(path);
         let found = known["found"].as_str().expect("what was found");
         assert_eq!(status, Some(0), "{path}: {said}");
-        // Of an error of mounting the device's name and what the kernel said may be another.
+        // The device's name and the kernel's message of a mount error may differ.
         assert!(known["proof"] == "mount" || said.matches(found).count() == 2, "{path}: {found}: {said}");
     }
-    // On the same filesystem with everything in its place nothing of it is found.
+    // On an undamaged filesystem the finding does not recur.
     let whole = folder.path().join("whole.json");
     let mut known: Value = serde_json::from_slice(&std::fs::read(kept[0]).expect("kept")).expect("JSON");
     known["proof"] = serde_json::json!({ "promise": { "name": "fsync", "places": [] } });
     std::fs::write(&whole, known.to_string()).expect("written");
     let (status, said) = again(&whole.display().to_string());
     assert!(status == Some(1) && said.contains("the damage does not occur again"), "{said}");
-    // A description that others can write could name any program, and an image any filesystem.
+    // A description that others can write could name any program, and an image could hold any filesystem.
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("mode is set");
@@ -428,7 +428,7 @@ fn a_program_that_fails_or_acknowledges_nothing_is_said_to() {
     }
 }
 
-/// What a run's view says of the safety of a contender: the badge, and what was measured.
+/// The safety of a contender in a run's view: the badge, and the measurement.
 fn safety(folder: &Path, contender: &str) -> (String, String) {
     let shown = Command::new(PROGRAM)
         .args(["show", "--json"])
@@ -468,7 +468,7 @@ fn a_run_says_what_power_cuts_showed_of_its_contenders_and_what_was_measured_her
     let (_, measured) = safety(folder.path(), "ext4");
     assert!(measured.starts_with("kept all that is promised in 200 power cuts"), "{measured}");
     assert!(measured.contains(&format!("Linux {}, here", reliability::kernel())), "{measured}");
-    // Too few say too little.
+    // Results with too few states are not used.
     bakeoff("powercut --in here --fs ext4 --states 20 --unsynced 1s --seed 3 --json");
     assert_eq!(safety(folder.path(), "ext4").1, measured);
 }

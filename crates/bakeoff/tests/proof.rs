@@ -1,6 +1,6 @@
-//! What a cache served instead of the disk is found and said beside the figure, and a truly cold read is not accused.
-//! In: small runs on images, on a loop device through the page cache, and as nobody. Out: what `show` says of them.
-//! Needs root, loop devices, ext4 and btrfs; skips with a word where they are missing.
+//! Reads that a cache served instead of the disk are detected and shown with the figure; a truly cold read is not marked.
+//! In: small runs on images, on a loop device through the page cache, and as an unprivileged user. Out: the text of `show`.
+//! Needs root, loop devices, ext4 and btrfs; without them the tests are skipped with a message.
 
 mod support;
 
@@ -35,7 +35,7 @@ figure = "bytes/s"
 work = { blocks = "file", block = "64 KiB", steps = ["read"] }
 "#;
 
-/// Words by which a read is accused of having come from a cache.
+/// Phrases that mark a read as served by a cache.
 const ACCUSED: [&str; 3] = ["% from a cache", "cache below", "not all bytes read came from the device"];
 
 fn place() -> Place {
@@ -44,7 +44,7 @@ fn place() -> Place {
     place
 }
 
-/// Sentences are folded at the terminal's width.
+/// Joins sentences that are folded at the terminal's width.
 fn unfolded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -121,7 +121,7 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_sa
     assert!(text.contains("warm: caches could not be dropped"), "{text}{}", String::from_utf8_lossy(&said.stderr));
 }
 
-/// An ext4 on a loop device without direct I/O; unmounted, detached and removed in the end.
+/// An ext4 on a loop device without direct I/O; unmounted, detached and removed on drop.
 struct Mounted {
     device: String,
     folder: std::path::PathBuf,
@@ -142,7 +142,7 @@ impl Mounted {
     }
 }
 
-/// Somebody else may pass through a folder.
+/// Makes a folder accessible to other users.
 fn traversable(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).expect("permissions are set");

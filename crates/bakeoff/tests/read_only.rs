@@ -1,4 +1,4 @@
-//! A ledger that cannot be written can be looked at: another user's, and one on a read-only medium.
+//! A ledger that cannot be written can be read: another user's, and one on a read-only medium.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{Place, root};
 
 const RUN: &str = "run small-files --dir . --set files=60 --set some=20 --samples 2 --plain --no-report";
 
-/// A filesystem in memory, gone when it is dropped.
+/// A filesystem in memory, unmounted on drop.
 struct Medium {
     point: PathBuf,
 }
@@ -95,7 +95,7 @@ fn what_a_killed_run_left_in_the_log_is_seen_on_a_read_only_medium_too() {
     }
     let place = Place::in_memory();
     place.bakeoff(RUN).well();
-    // Open, so that the log stays; copied without its index, as after a crash.
+    // Kept open, so that the write-ahead log stays; copied without its index, as after a crash.
     let writer = Ledger::open(&place.path("bakeoff.db"), Access::Write).expect("opened");
     place.bakeoff("export -o run.json").well();
     drop(writer);

@@ -1,4 +1,4 @@
-//! Workloads that run real programs, each done once in small on ext4: every phase has its figure, and every check of theirs passed.
+//! Workloads with real programs, each run once in small on ext4: every phase has a figure, and all their checks pass.
 
 mod support;
 

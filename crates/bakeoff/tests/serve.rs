@@ -1,4 +1,4 @@
-//! `bakeoff serve` and what attackers find there: pages for whoever has the address, nothing for anybody else.
+//! `bakeoff serve` under attack: a client with the full URL gets pages, any other gets nothing.
 
 mod made;
 mod support;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use support::browser::{Browser, Server, Tab};
 use support::{Place, Said};
 
-/// A ledger with two runs, the second of which has a slower xfs.
+/// A ledger with two runs, the second with a slower xfs.
 fn ledger() -> (Place, String, String) {
     let place = Place::new();
     let path = place.path("bakeoff.db");
@@ -21,7 +21,7 @@ fn ledger() -> (Place, String, String) {
     (place, one, two)
 }
 
-/// A text as a page has it: words between single spaces, without marks.
+/// The text of a page: words separated by single spaces, without markup.
 fn words(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html.split_once("</style>").map_or(html, |(_, after)| after);
@@ -64,7 +64,7 @@ fn a_figure_is_explained_down_to_its_samples_as_in_the_terminal() {
     let server = Server::start(&place, "serve");
     let page = words(&server.page(&format!("why?run={two}&cell=small-files/create/xfs")));
     let told = place.bakeoff("show --why small-files/create/xfs").well();
-    // Above the table: sentences, whose further lines are indented.
+    // Above the table there are sentences, whose continuation lines are indented.
     let above = told.out.lines().take_while(|line| !line.contains("───") && !line.contains("---"));
     let mut sentences: Vec<String> = Vec::new();
     for line in above {
@@ -167,7 +167,7 @@ fn other_origins_and_other_names_get_nothing() {
     assert_eq!(asked(&format!("Host: {good}")), 200);
     assert_eq!(asked(&format!("Host: localhost:{port}")), 200);
     assert_eq!(asked(&format!("Host: {good}\r\nOrigin: http://{good}\r\nSec-Fetch-Site: same-origin")), 200);
-    // A name of an attacker that was made to point here, and what is like this server's own.
+    // An attacker's name that resolves to this machine, and names similar to this server's own.
     for host in [
         "evil.example",
         "127.0.0.2",
@@ -274,7 +274,7 @@ fn what_is_too_long_or_no_request_is_refused_and_costs_little() {
         format!("GET /{}/ HTTP/1.1\r\n{host}\r\n{}\r\n", server.token(), "X: y\r\n".repeat(1 << 17)),
     ];
     for request in &requests {
-        // It may end the connection while it is still being written to.
+        // The server may close the connection while the request is still being written.
         let answer = server.try_send(request.as_bytes());
         assert!(answer.is_none_or(|answer| answer.status == 431), "{}", &request[..60]);
     }
@@ -291,7 +291,7 @@ fn what_is_too_long_or_no_request_is_refused_and_costs_little() {
     assert!(grown < 16 << 20, "{grown} bytes more than before");
 }
 
-/// A thousand connections that send a byte now and then: whoever has the address gets the page all the same, and they are ended.
+/// A thousand connections that send a byte now and then: a client with the URL still gets the page, and the server closes them.
 #[test]
 fn a_thousand_slow_connections_keep_nobody_out() {
     let all = getrlimit(Resource::Nofile);

@@ -1,5 +1,5 @@
-//! Shared filesystems, each set up with its servers on this machine: they come to figures, a server that is lost costs a trial and no
-//! more, a run that is killed leaves nothing, and the machine's own servers are not touched.
+//! Shared filesystems, each set up with its servers on this machine: they give figures, a lost server costs only a trial, a killed run
+//! leaves nothing, and the machine's own servers are not touched.
 
 mod support;
 
@@ -13,10 +13,10 @@ use support::{Place, leftovers, trials, until};
 const SMALL: &str =
     "--set files=60 --set some=20 --samples 1 --image 512M --scratch . --no-twin --plain --no-report --seed 3";
 
-/// How long a moment in a run is waited for.
+/// Time limit for a state of a run to occur.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Processes whose command line holds a text.
+/// Processes whose command line contains a text.
 fn processes(text: &str) -> Vec<(u32, String)> {
     let all = fs::read_dir("/proc").expect("processes").flatten();
     let of = |folder: PathBuf| {
@@ -73,8 +73,8 @@ fn replicated_distributed_and_sshfs_are_set_up_measured_and_gone() {
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
-/// A plain script, run on the contender: it writes files, asks for the brick of server 2 to be killed the first time, writes more, and reads
-/// all of them again. It succeeds only where nothing failed and nothing is missing.
+/// A shell script that runs on the contender: it writes files, requests the first time that the brick of server 2 is killed, writes more,
+/// and reads all of them back. It succeeds only if nothing failed and nothing is missing.
 fn script(place: &Path) -> String {
     format!(
         "P={}\n\
@@ -92,7 +92,7 @@ fn script(place: &Path) -> String {
     )
 }
 
-/// What the script counted at each turn: writes that failed, files that could not be read again; and the reason of the trial that failed.
+/// The script's counts at each turn: failed writes and unreadable files; and the reason of the trial that failed.
 fn with_a_brick_killed(contender: &str) -> (Vec<(u32, u32)>, String) {
     let place = Place::new();
     let file = place.write("work.sh", &script(place.folder()));

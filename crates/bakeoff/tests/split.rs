@@ -1,5 +1,5 @@
-//! `--split`: each contender has a part of the device, and another one in each round.
-//! In: loop devices that stand for disks. Out: runs by slices, or one line or error that says why not.
+//! `--split`: each contender has a part of the device, and another part in each round.
+//! In: loop devices used as disks. Out: runs by slices, or a line or error with the reason why not.
 
 mod support;
 
@@ -38,7 +38,7 @@ fn contenders_are_mounted_at_once_and_change_parts_from_round_to_round() {
     assert_eq!((added, disk.partitions()), (3, Vec::new()));
     let shown = place.bakeoff("show --json").well();
     assert!(shown.out.contains(&format!("on {node}, split in 3 parts")), "{}", shown.out);
-    // It is as empty as before: nothing of it has to be erased.
+    // The device is empty again: nothing needs --erase.
     place.bakeoff(&run.replace("--samples 3", "--samples 1").replace("ext4,xfs,btrfs", "ext4,ext2")).well();
 }
 

@@ -1,5 +1,5 @@
-//! A few of the hostile layouts of `scripts/torture`, each named in a few ways: nothing that is somebody's changes.
-//! In: the layouts that destroyed data once. Out: `ok` for each way. All of them, and the kills, are `make torture`: docs/torture.md.
+//! A few of the hostile layouts of `scripts/torture`, each named in several ways: no foreign data changes.
+//! In: the layouts that once destroyed data. Out: `ok` for each way. `make torture` runs all of them, and the kills: docs/torture.md.
 
 use prerequisites::needs;
 use std::path::Path;

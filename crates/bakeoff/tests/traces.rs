@@ -1,12 +1,12 @@
-//! Programs that are recorded once and done again on real filesystems, from the command line.
-//! In: shell lines, traces of others. Out: verdicts, workload files, refusals.
+//! Programs that are recorded once and replayed on real filesystems, from the command line.
+//! In: shell lines, foreign traces. Out: verdicts, workload files, refusals.
 
 mod support;
 
 use prerequisites::needs;
 use support::Place;
 
-/// Makes a folder with a file in it, and records what a few programs do there.
+/// Creates a folder with a file, and records what a few programs do there.
 fn recorded(place: &Place) {
     std::fs::create_dir(place.path("work")).unwrap();
     std::fs::write(place.path("work/there"), vec![7; 100_000]).unwrap();
@@ -25,7 +25,7 @@ fn a_program_is_recorded_and_done_again_on_filesystems() {
     assert!(full.contains("mkdir d; for i in"), "the command's line is the title: {full}");
     assert!(!full.contains("ended differently"), "{full}");
     let csv = place.bakeoff("show --csv").well().out;
-    // A trial that others disturbed is repeated, and one of the two counts.
+    // A trial that other processes disturbed is repeated, and one of the two counts.
     let counts = |line: &&str| line.contains(",replay,replay,") && line.split(',').nth(6) == Some("true");
     let written: Vec<&str> = csv.lines().filter(counts).collect();
     assert_eq!(written.len(), 9, "two contenders and the twin of one, three times: {csv}");
@@ -48,7 +48,7 @@ fn a_profile_of_a_trace_is_a_workload_that_runs_beside_the_replay() {
     place.bakeoff("profile app.trace").refused(&["app.toml", "name another file with -o"]);
 }
 
-/// Processes that a process has started, with their names.
+/// Child processes of a process, with their names.
 fn children(of: u32) -> Vec<(u32, String)> {
     let numbers =
         std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,4 +1,4 @@
-//! Work over several values of an option, plans cut into shards, and the log: as a user meets them, in a directory.
+//! Work over several values of an option, plans split into shards, and the log: from a user's view, in a directory.
 
 mod support;
 
@@ -6,7 +6,7 @@ use support::Place;
 
 const WORK: &str = "run small-files --dir . --set small-files.some=20 --seed 11 --plain --no-report --no-twin";
 
-/// The text without its line ends, which depend on the lengths of names.
+/// The text without its line breaks, which depend on the lengths of names.
 fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

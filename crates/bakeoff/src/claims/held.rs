@@ -1,27 +1,27 @@
-//! Claims held against a run: each is brought to the figure that its method measured, then judged with all the others.
-//! In: claims, a run's table, what is known of its ground. Out: a verdict for each, in the order of the claims.
-//! What cannot be tested says why; a claim about used filesystems is not held against fresh ones.
+//! Tests claims against a run: each is matched with the figure that its method measured, then all are judged together.
+//! In: claims, a run's table, what is known about its contenders. Out: a verdict for each, in the order of the claims.
+//! A claim that cannot be tested gets the reason; a claim about used filesystems is not tested on fresh ones.
 
 use super::{Clock, Published, variants};
 use judge::{Cell, Claim, ClaimOutcome, ClaimVerdict, Contender, Operation, OperationId, Table};
 use std::collections::BTreeMap;
 
-/// What is known beside the table.
+/// What is known in addition to the table.
 pub struct Ground<'a> {
-    /// Ages that were asked for, by contender; absent: fresh.
+    /// Requested ages by contender; a contender that is missing here is fresh.
     pub ages: BTreeMap<String, String>,
-    /// What claims call contenders that have another name here, by their label: without a modelled disk, or without the word that an
-    /// option set runs in its nearest form.
+    /// Names in claims of contenders that have another label here (by label): without a modelled disk, or without the suffix of an
+    /// option set in its nearest form.
     pub called: BTreeMap<String, String>,
-    /// Why a name that a claim speaks of is not among the contenders.
+    /// Why a name in a claim is not among the contenders.
     pub absent: &'a dyn Fn(&str) -> String,
 }
 
-/// Holds claims against a run's table.
+/// Tests claims against a run's table.
 pub fn held(claims: &[Published], table: &Table, ground: &Ground) -> Vec<ClaimVerdict> {
     let mut scales = Scales { from: table, to: Table { cells: Vec::new(), operations: Vec::new(), ..table.clone() } };
     let ready: Vec<Result<Claim, String>> = claims.iter().map(|claim| scales.ready(claim, ground)).collect();
-    // Holm's correction is over what is tested, so these go to the judge alone.
+    // Holm's correction covers only the claims that are tested, so the judge gets these alone.
     let tested: Vec<Claim> = ready.iter().flatten().cloned().collect();
     let mut verdicts = judge::judge_claims(&scales.to, &tested).into_iter();
     let judged = claims.iter().zip(ready).map(|(published, ready)| match ready {
@@ -44,14 +44,14 @@ fn untested(claim: &Claim, why: &str) -> ClaimVerdict {
     }
 }
 
-/// The run's table, and the one that holds each operation that claims speak of once.
+/// The run's table, and a table that holds each claimed operation once.
 struct Scales<'a> {
     from: &'a Table,
     to: Table,
 }
 
 impl Scales<'_> {
-    /// The claim in the words of the new table, to which the operation is added.
+    /// The claim in terms of the new table; adds its operation there.
     fn ready(&mut self, published: &Published, ground: &Ground) -> Result<Claim, String> {
         let called = |name: &str| super::subject::named(name, &published.claim, self.from, ground);
         let claim = Claim {
@@ -112,7 +112,7 @@ impl Scales<'_> {
         }
     }
 
-    /// The claim about an operation that exists as it is: in the figure that the claim's method measured.
+    /// A claim about an operation of the run: moved to the figure that the claim's method measured.
     fn moved(&mut self, found: usize, published: &Published) -> Claim {
         let id = self.from.operations[found].id.clone();
         let wanted = OperationId { figure: samples::RETURNED.into(), ..id.clone() };
@@ -136,7 +136,7 @@ impl Scales<'_> {
         Claim { workload: id.workload, operation, cache, ..published.claim.clone() }
     }
 
-    /// A claim about two variants of one operation on one contender: each becomes a contender of its own.
+    /// A claim about two variants of one operation on one contender: each variant becomes a contender.
     fn of_variants(&mut self, published: &Published, base: &str, names: [&str; 2]) -> Result<Claim, String> {
         let claim = &published.claim;
         let mine = self.from.contenders.iter().position(|c| c.name.eq_ignore_ascii_case(base) && c.twin_of.is_none());
@@ -167,7 +167,7 @@ impl Scales<'_> {
         self.to.operations.len() - 1
     }
 
-    /// Copies the cells of an operation, under the contenders that `place` gives them.
+    /// Copies the cells of an operation; `place` maps the contenders.
     fn copy(&mut self, source: usize, operation: usize, place: impl Fn(usize) -> Option<usize>) {
         for cell in self.from.cells.iter().filter(|cell| cell.operation == source) {
             if let Some(contender) = place(cell.contender) {

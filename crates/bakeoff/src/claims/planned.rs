@@ -1,6 +1,6 @@
-//! The plan that tests as many claims as this machine can: which contenders, through which workloads.
-//! In: claims, the catalogues, what can compete here, what the command line narrows it to. Out: a [`Chosen`] plan.
-//! A contender is put only through workloads in which a claim names it, so that no time goes where nothing is claimed.
+//! The plan that tests as many claims as this machine can: its contenders and workloads.
+//! In: claims, the catalogues, the filesystems that can compete here, the command line's restrictions. Out: a [`Chosen`] plan.
+//! A contender runs only the workloads in which a claim names it; no time is spent on anything else.
 
 use super::{Published, variants};
 use crate::args::What;
@@ -28,7 +28,7 @@ pub struct Chosen {
 /// Chooses what to run for these claims.
 ///
 /// # Errors
-/// None of them can be tested here; why stands in the error.
+/// None of them can be tested here; the error gives the reasons.
 pub fn choose(claims: &[Published], what: &What, catalogue: &Catalogue, systems: &[System]) -> Result<Chosen, Failure> {
     let mut chosen =
         Chosen { plan: Plan::default(), claims: BTreeMap::new(), works: BTreeMap::new(), of: claims.len() };
@@ -68,13 +68,13 @@ pub fn choose(claims: &[Published], what: &What, catalogue: &Catalogue, systems:
     Ok(chosen)
 }
 
-/// Bonnie++ as the source had it: the claims about 2.00 are about used filesystems, so that what is left is of 1.03.
+/// Options of Bonnie++ as in the source: the claims about 2.00 are about used filesystems, so the others are about 1.03.
 fn settings(workload: &str, of_old_bonnie: &[&Published]) -> BTreeMap<String, String> {
     let old = of_old_bonnie.iter().any(|published| published.claim.workload == workload);
     if old { BTreeMap::from([("form".into(), "1.03".into())]) } else { BTreeMap::new() }
 }
 
-/// The contenders that a claim needs, under the names that they have in a run.
+/// The contenders that a claim needs, by their names in a run.
 fn contenders_of(
     published: &Published,
     what: &What,
@@ -110,7 +110,7 @@ pub fn obstacle(name: &str, catalogue: &Catalogue, systems: &[System]) -> Result
     let base = name.split_once('+').map_or(name, |(base, _)| base);
     let filesystem = catalogue.work.contenders.get(base).map_or(base, |set| set.filesystem.as_str());
     let Some(system) = systems.iter().find(|system| system.name == filesystem) else {
-        // The kernel's list has a tab before each name; a module that is not loaded is not in it.
+        // The kernel's list has a tab before each name and lacks modules that are not loaded.
         let kernel = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
         let known = kernel.lines().any(|line| line.split('\t').next_back() == Some(filesystem));
         let kernel = if known { "although this kernel supports it" } else { "and this kernel does not list it" };
@@ -129,8 +129,8 @@ pub fn obstacle(name: &str, catalogue: &Catalogue, systems: &[System]) -> Result
 }
 
 impl Chosen {
-    /// Keeps contenders to the workloads that claims name them in, and leaves out workloads whose blocks do not fit the
-    /// budget, those with the fewest claims for their time first. What is left out is returned in words.
+    /// Restricts contenders to the workloads in which claims name them, and drops workloads that exceed the budget: first those with the
+    /// fewest claims for their time. Returns what is left out, in words.
     pub fn keep_to(
         &self,
         entries: &mut Vec<PlannedContender>,
@@ -172,7 +172,7 @@ impl Chosen {
     }
 }
 
-/// Seconds that one block of a workload takes, by the estimate.
+/// Estimated seconds for one block of a workload.
 fn cost(work: &Work, entries: &[PlannedContender]) -> f64 {
     let field = entries.iter().filter(|entry| entry.works.contains(&work.name)).count();
     estimate::trial_seconds(&work.compiled) * field as f64

@@ -1,11 +1,11 @@
-//! Which contender a claim speaks of, where contenders stand in a run at several ages or with several schedulers.
-//! In: a name as claims use it, the run's table, what contenders are called that were aged, put on a modelled disk or run in a nearest form. Out: the name in the run.
-//! A claim about used filesystems means aged ones, every other claim fresh ones; a bare name means its best scheduler.
+//! The contender that a claim is about, if a run has contenders at several ages or with several schedulers.
+//! In: a name in a claim, the run's table, names of contenders that are aged, on a modelled disk or in a nearest form. Out: the name in the run.
+//! A claim about used filesystems means aged contenders, any other claim fresh ones; a bare name means the best scheduler of that filesystem.
 
 use super::Ground;
 use judge::{Claim, Contender, Direction, Table};
 
-/// The name of the claim's contender in the run; the name itself where none fits.
+/// The name of the claim's contender in the run; `name` itself if none matches.
 pub fn named(name: &str, claim: &Claim, table: &Table, ground: &Ground<'_>) -> String {
     let used = claim.cache == "used";
     let fits = |contender: &&(usize, &Contender)| {
@@ -29,7 +29,7 @@ pub fn named(name: &str, claim: &Claim, table: &Table, ground: &Ground<'_>) -> S
     best.map_or_else(|| name.to_owned(), |(_, contender)| contender.name.clone())
 }
 
-/// Mean of a contender's samples in the claim's operation, as a cost: lower is better.
+/// Mean of a contender's samples in the claim's operation as a cost: lower is better.
 fn cost(contender: usize, claim: &Claim, table: &Table) -> Option<f64> {
     let of = |operation: &judge::Operation| {
         let id = &operation.id;

@@ -1,6 +1,6 @@
-//! Executions of a job's parts: each has a ledger of its own, named after the machine on which it ran.
-//! In: a job's folder. Out: how far each part is, and which of its executions counts.
-//! A part that was begun on a machine that is lost is begun anew on another: blocks of two machines are never one part's.
+//! Executions of a job's parts: each has its own ledger, named after its machine.
+//! In: a job's folder. Out: the progress of each part, and which of its executions counts.
+//! If a machine is lost, its part starts over on another: a part never mixes blocks of two machines.
 
 use super::job::Job;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Executions of one part that are looked at, at most.
+/// Most executions of one part that are read.
 const MOST: usize = 1000;
 
 /// One execution of a part.
@@ -42,17 +42,17 @@ pub struct PartState {
     pub dropped: Vec<Execution>,
 }
 
-/// Where the ledger of an execution lies.
+/// The ledger of an execution.
 ///
 /// # Errors
-/// The folder cannot be made.
+/// The folder cannot be created.
 pub fn ledger_of(folder: &Path, index: u32, machine: &str) -> Result<PathBuf, Failure> {
     let place = part(folder, index);
     std::fs::create_dir_all(&place).map_err(|error| Failure::new(format!("creating {}: {error}", place.display())))?;
     Ok(place.join(format!("{}.db", plain(machine))))
 }
 
-/// The name of the machine that a task runs on: a scheduler's may be another than the kernel's.
+/// The name of the machine that runs a task; a scheduler may use another name than the kernel.
 pub fn this_machine() -> String {
     let named = ["SLURMD_NODENAME", "NODE_NAME"]
         .into_iter()
@@ -64,19 +64,19 @@ fn part(folder: &Path, index: u32) -> PathBuf {
     folder.join("shards").join((index + 1).to_string())
 }
 
-/// A name that stays in its folder.
+/// A name that is safe as a file name in the folder.
 fn plain(name: &str) -> String {
     let kept: String =
         name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-.".contains(*letter)).take(64).collect();
     if kept.trim_matches('.').is_empty() { "machine".into() } else { kept.trim_start_matches('.').into() }
 }
 
-/// How far every part of a job is.
+/// Progress of every part of a job.
 pub fn all(folder: &Path, job: &Job) -> Vec<PartState> {
     (0..job.shards).map(|index| of_part(folder, job, index)).collect()
 }
 
-/// How far one part is.
+/// Progress of one part.
 pub fn of_part(folder: &Path, job: &Job, index: u32) -> PartState {
     let mut names: Vec<PathBuf> = std::fs::read_dir(part(folder, index))
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
@@ -85,7 +85,7 @@ pub fn of_part(folder: &Path, job: &Job, index: u32) -> PartState {
     names.sort();
     names.truncate(MOST);
     let mut found: Vec<Execution> = names.into_iter().map(read).collect();
-    // One that came to its end counts; of several the first by name, whichever the day: they are of the same work.
+    // A finished execution counts. If several finished, the first by name counts: they did the same work.
     found.sort_by_key(|one| {
         (std::cmp::Reverse((one.finished, if one.finished { 0 } else { one.trials })), one.machine.clone())
     });
@@ -101,7 +101,7 @@ fn read(path: PathBuf) -> Execution {
         let ledger = Ledger::open(&path, Access::Read)?;
         let Some(run) = ledger.runs()?.into_iter().next() else { return Ok((0, false)) };
         let trials = ledger.trials(&run.id)?;
-        // One that was disturbed and repeated is one.
+        // A disturbed trial and its repetition count once.
         let given = trials.iter().filter(|trial| trial.status != TrialStatus::Failed);
         let done: BTreeSet<_> =
             given.map(|trial| (trial.block, trial.contender, &trial.workload, &trial.scale)).collect();
@@ -113,7 +113,7 @@ fn read(path: PathBuf) -> Execution {
     }
 }
 
-/// `12 of 40 trials; 1 of 4 parts done; 2: 3 of 10 on node2; 3: not begun`.
+/// `12 of 40 trials; 1 of 4 shards done; 2: 3 of 10 on node2; 3: not started`.
 pub fn in_a_line(parts: &[PartState]) -> String {
     let trials: usize = parts.iter().map(|part| part.trials).sum();
     let have: usize = parts.iter().filter_map(|part| part.counts.as_ref()).map(|one| one.trials).sum();

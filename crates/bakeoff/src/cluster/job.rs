@@ -1,6 +1,6 @@
-//! A job: a plan that is cut into parts, in a folder.
-//! In: a resolved plan and how many parts it has. Out: `job.json`, and the part of the plan that a task is to carry out.
-//! The plan says what runs as whoever runs the task, so the file must be nobody else's.
+//! A job: a plan split into parts, in a folder.
+//! In: a resolved plan and the number of parts. Out: `job.json`, and the part of the plan that a task runs.
+//! The plan decides which commands run with the rights of the task's user, so only that user and root may own or write the file.
 
 use crate::failure::Failure;
 use records::plan::{ResolvedPlan, Shard};
@@ -12,7 +12,7 @@ use system::input::text_file;
 /// The job's own file.
 const FILE: &str = "job.json";
 
-/// Bytes of a job's file at most: a plan holds its compiled programs.
+/// Size limit of a job's file in bytes: a plan holds its compiled programs.
 const FILE_LIMIT: u64 = 64 << 20;
 
 /// Version of the file's form.
@@ -33,7 +33,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job of today's form, which was submitted by these words.
+    /// A job of the current version; `submitted` is the command line that submitted it.
     pub fn new(plan: ResolvedPlan, shards: u32, submitted: &[String]) -> Self {
         let words = as_run(submitted, plan.seed);
         Self { version: VERSION, shards, words, plan: ResolvedPlan { shard: None, ..plan } }
@@ -45,7 +45,7 @@ impl Job {
         self.words.iter().cloned().chain(["--shard".into(), shard.to_string()]).collect()
     }
 
-    /// Makes the job's folder, which must not be there yet, with the job's file in it. Its path as it will be found from anywhere.
+    /// Creates the job's folder, which must not exist yet, with the job's file in it. Returns its absolute path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
         let failed =
             |error: std::io::Error| Failure::new(format!("creating the job's folder {}: {error}", folder.display()));
@@ -60,7 +60,7 @@ impl Job {
     /// Reads the job of a folder.
     ///
     /// # Errors
-    /// There is none, somebody else could have written it, or it is of another version.
+    /// There is none, another user could have written it, or it has another version.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(FILE);
         let refused = |why: String| Failure::new(format!("reading the job {}: {why}", path.display()));
@@ -84,13 +84,13 @@ impl Job {
         ResolvedPlan { shard: Some(Shard { index, of: self.shards }), ..self.plan.clone() }
     }
 
-    /// Trials that a part has, those that are repeated left out.
+    /// Trials of a part, without repetitions.
     pub fn trials(&self, index: u32) -> usize {
         self.part(index).least_blocks() as usize * self.plan.trials_per_block()
     }
 }
 
-/// The words of `submit` as those of a `run` of the same plan: without what is said of the job.
+/// The command line of `submit` as a `run` of the same plan: without the options of the job.
 fn as_run(words: &[String], seed: u64) -> Vec<String> {
     const VALUED: [&str; 5] = ["--shards", "--folder", "--sbatch", "--kubernetes", "--claim"];
     const SWITCHES: [&str; 2] = ["--slurm", "--wait"];
@@ -112,17 +112,17 @@ fn as_run(words: &[String], seed: u64) -> Vec<String> {
     kept
 }
 
-/// Parts that this task is to carry out, by the numbers that schedulers give their tasks in the environment.
+/// Parts that this task runs, from the numbers that schedulers set in the environment.
 ///
 /// # Errors
-/// No scheduler gave one, or it is not one of the job's.
+/// No scheduler set one, or it is out of range.
 pub fn of_task(shards: u32, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<u32>, String> {
     let number = |name: &str| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
     let one = |name: &str, index: Option<u32>| match index.filter(|index| *index < shards) {
         Some(index) => Ok(vec![index]),
         None => Err(format!("the value of {name} is outside the job's {shards} shards")),
     };
-    // An array's task has a rank too, which is always 0; so it comes first.
+    // A task of an array has a rank too, always 0; so the array is checked first.
     if let Some(task) = number("SLURM_ARRAY_TASK_ID") {
         return one("SLURM_ARRAY_TASK_ID", task.checked_sub(1));
     }

@@ -1,16 +1,16 @@
-//! A job under Kubernetes: the manifest of an Indexed Job, of which each pod carries out one part.
-//! In: a container image, the claim of the volume with the job's folder, what the plan needs. Out: JSON, which `kubectl apply -f` reads.
+//! A job under Kubernetes: the manifest of an Indexed Job in which each pod runs one part.
+//! In: a container image, the claim of the volume with the job's folder, whether the plan formats. Out: JSON for `kubectl apply -f`.
 //! Nothing is sent anywhere.
 
 use serde_json::json;
 
-/// Where the volume with the job's folder is in a pod.
+/// Mount point of the volume with the job's folder in a pod.
 const FOLDER: &str = "/job";
 
-/// How often a part is begun anew after it failed.
+/// How often a failed part is started again.
 const RETRIES: u32 = 3;
 
-/// What a job asks of Kubernetes.
+/// Parameters of a job for Kubernetes.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// Parts, one for each index.
@@ -19,7 +19,7 @@ pub struct Asked<'a> {
     pub image: &'a str,
     /// Claim of the volume.
     pub claim: &'a str,
-    /// Whether filesystems are made and mounted, for which a pod must be privileged.
+    /// Whether filesystems are created and mounted, which needs a privileged pod.
     pub formats: bool,
 }
 
@@ -40,7 +40,7 @@ pub fn manifest(asked: &Asked<'_>) -> String {
                 "metadata": { "labels": labels },
                 "spec": {
                     "restartPolicy": "Never",
-                    // No two pods share a node: they would disturb each other.
+                    // At most one pod per node: pods on one node would disturb each other.
                     "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [
                         { "topologyKey": "kubernetes.io/hostname", "labelSelector": { "matchLabels": labels } },
                     ] } },
@@ -48,7 +48,7 @@ pub fn manifest(asked: &Asked<'_>) -> String {
                         "name": "shard",
                         "image": image,
                         "command": ["bakeoff", "shard", FOLDER],
-                        // The name that ledgers are told apart by: a pod's own host name is another each time.
+                        // Ledgers are named after the node: the host name of a pod differs each time.
                         "env": [{ "name": "NODE_NAME", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
                         "securityContext": { "privileged": formats },
                         "volumeMounts": [{ "name": "job", "mountPath": FOLDER }],

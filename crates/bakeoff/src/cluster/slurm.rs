@@ -1,6 +1,6 @@
 //! A job under Slurm: two scripts, and the commands that submit them.
-//! In: a job's folder, options of the user's. Out: the numbers of the array and of the job that collects.
-//! Tasks are requeued where their node is lost; the last job runs whatever became of them, and says what is missing.
+//! In: a job's folder, the user's options. Out: the numbers of the array and of the collecting job.
+//! Tasks are requeued if their node is lost. The last job runs however the tasks end, and reports what is missing.
 
 use crate::failure::Failure;
 use std::path::Path;
@@ -8,18 +8,18 @@ use std::time::Duration;
 use system::create::Folder;
 use system::{Command, Journal};
 
-/// How long Slurm's commands may take.
+/// Time limit of Slurm's commands.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// The array's script, and that of the job that collects.
+/// Scripts of the array and of the collecting job.
 pub const SCRIPTS: [&str; 2] = ["shard.sh", "collect.sh"];
 
-/// Numbers of what was submitted.
+/// Numbers of the submitted jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
     /// The array.
     pub array: String,
-    /// The job that collects.
+    /// The collecting job.
     pub collect: String,
 }
 
@@ -51,21 +51,21 @@ fn scripts(folder: &Path, program: &Path, shards: u32, options: &[String]) -> [S
     ]
 }
 
-/// A path in a directive: Slurm takes the words of a line apart as a shell does, and fills in what begins with a percent sign.
+/// A path in a directive: Slurm splits the words of a line as a shell does and expands percent signs.
 fn directive(path: &Path) -> String {
     let text = path.to_string_lossy();
     let (folder, name) = text.rsplit_once('/').unwrap_or(("", &text));
     format!("\"{}/{name}\"", folder.replace('%', "%%"))
 }
 
-/// Submits both; the second begins when all tasks of the first have ended in whatever way.
+/// Submits both; the second starts when all tasks of the first have ended, whether they succeeded or not.
 pub fn submit(folder: &Path) -> Result<Submitted, Failure> {
     let array = sbatch(&[], &folder.join(SCRIPTS[0]))?;
     let collect = sbatch(&[format!("--dependency=afterany:{array}")], &folder.join(SCRIPTS[1]))?;
     Ok(Submitted { array, collect })
 }
 
-/// The number of the job, which `--parsable` gives by itself, or with the name of the cluster behind a semicolon.
+/// Runs sbatch. With `--parsable` it prints the job's number, possibly followed by a semicolon and the cluster's name.
 fn sbatch(options: &[String], script: &Path) -> Result<String, Failure> {
     let words = ["sbatch", "--parsable"].map(String::from).into_iter().chain(options.iter().cloned());
     let command = Command::new(words.chain([script.to_string_lossy().into_owned()])).limit(ANSWER);
@@ -79,14 +79,14 @@ fn sbatch(options: &[String], script: &Path) -> Result<String, Failure> {
     Ok(number)
 }
 
-/// Whether Slurm still knows one of the jobs as waiting or running. Jobs that are long gone are unknown to it, which it calls an error.
+/// Whether one of the jobs is waiting or running. Slurm forgets old jobs and reports them as an error.
 pub fn is_under_way(jobs: &Submitted) -> bool {
     let asked = ["squeue", "--noheader", "--format=%A", "--jobs"].map(String::from);
     let command = Command::new(asked.into_iter().chain([format!("{},{}", jobs.array, jobs.collect)])).limit(ANSWER);
     command.run(&Journal::new()).is_ok_and(|answer| !answer.stdout.trim().is_empty())
 }
 
-/// Whether an option is one of sbatch's, in one word, that adds nothing to the script but itself.
+/// Whether a text is a single-word option of sbatch that adds nothing else to the script.
 pub fn is_option(text: &str) -> bool {
     text.starts_with("--") && text.len() > 2 && !text.chars().any(char::is_control)
 }

@@ -1,6 +1,6 @@
-//! Published features held against what was found here.
+//! Published features compared with the results here.
 //! In: `published/features.csv` and answers. Out: a [`Beside`] for each published cell whose filesystem was probed.
-//! Published sizes are taken in powers of 1,024; a range agrees with what lies within it.
+//! Published sizes count in powers of 1,024; a range agrees with any value inside it.
 
 use crate::failure::Failure;
 use records::feature::Probed;
@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 const FEATURES: &str = include_str!("../../published/features.csv");
-/// Share by which a size may be off and still be the same: limits are often a block short of a power.
+/// Relative difference up to which two sizes are the same: limits are often a block short of a power.
 const SAME: f64 = 0.001;
 
-/// The questions that a published feature is about; any of them may bear it out.
+/// The questions of a published feature; any of them can confirm it.
 const ABOUT: [(&str, &[&str]); 7] = [
     ("file name", &["name_bytes"]),
     ("max file size", &["file_size"]),
@@ -41,7 +41,7 @@ pub struct Beside {
     pub agrees: Option<bool>,
 }
 
-/// Everything that was published about what was probed.
+/// All published cells about the probed filesystems.
 ///
 /// # Errors
 /// The published file cannot be read.

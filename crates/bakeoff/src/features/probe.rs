@@ -1,5 +1,5 @@
-//! Finding out what filesystems can do, here or on another kernel in a guest.
-//! In: names, and the kernels that they are asked about on. Out: [`Probed`], and in words who could not be probed.
+//! Tests what filesystems can do, here or on another kernel in a guest.
+//! In: names, and kernels to test them on. Out: [`Probed`], and messages about filesystems that could not be probed.
 
 use crate::failure::Failure;
 use crate::{scratch, text};
@@ -9,22 +9,22 @@ use staging::{Registry, StagingError, Target, Where};
 use std::path::PathBuf;
 use system::Journal;
 
-/// Where the images are made: this many bytes each, in this folder; in a guest in its memory.
+/// Where the images are created, and the size of each; a guest creates them in its memory.
 #[derive(Debug, Clone)]
 pub struct Images {
     /// Bytes of an image, sparse.
     pub bytes: u64,
-    /// Where they lie on this machine.
+    /// Their folder on this machine.
     pub folder: PathBuf,
 }
 
-/// Bytes of the images that a run's filesystems are probed on, at most.
+/// Size limit of the images on which a run's filesystems are probed.
 const MOST: u64 = 1 << 30;
 
-/// A filesystem, and the kernel of a guest; without one, this machine's own.
+/// A filesystem, and the kernel of a guest; without one, the host kernel.
 pub type Asked = (String, Option<String>);
 
-/// Asks all of them, one after the other, and says which; who could not be asked is said, too.
+/// Probes all of them in turn and reports progress; failures are printed at the end.
 ///
 /// # Errors
 /// None of them could be probed, or the place cannot be used at all.
@@ -35,7 +35,7 @@ pub fn probe_all(registry: &Registry, all: &[Asked], images: &Images) -> Result<
         let on = kernel.as_ref().map_or_else(String::new, |kernel| format!(" on {kernel}, in a virtual machine"));
         eprintln!("probing {name}{on}");
         let mut tried = one(registry, name, kernel.as_ref(), images);
-        // Some tools abort now and then, and an emulated guest may die at its start.
+        // Some tools abort occasionally, and an emulated guest may die at its start: try once more.
         if tried.as_ref().is_err_and(|error| error.cause() != Cause::Lasting) {
             tried = one(registry, name, kernel.as_ref(), images);
         }
@@ -53,8 +53,7 @@ pub fn probe_all(registry: &Registry, all: &[Asked], images: &Images) -> Result<
     }
 }
 
-/// What the filesystems of a plan can do, each on the kernels that it competes on, with its own defaults; a directory's and the raw
-/// device's are not asked for.
+/// What the filesystems of a plan can do, with default options, on each kernel on which they compete. Directories and the raw device are skipped.
 ///
 /// # Errors
 /// None of them could be probed.

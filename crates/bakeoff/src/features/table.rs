@@ -1,4 +1,4 @@
-//! Features as tables: for the terminal, folded to its width; as Markdown and CSV.
+//! Features as tables: for the terminal, folded to its width; as Markdown; as CSV.
 //! In: what was probed and what was published. Out: text.
 
 use super::Beside;
@@ -7,7 +7,7 @@ use crate::text;
 use records::feature::Probed;
 use staging::features::QUESTIONS;
 
-/// For the terminal: questions as lines, filesystems as columns; `*` where something else was published.
+/// For the terminal: questions as rows, filesystems as columns; `*` marks differences from what was published.
 pub fn table(probed: &[Probed], beside: &[Beside], width: usize) -> String {
     let differs = |one: &Probed, key: &str| {
         beside.iter().any(|cell| {
@@ -37,7 +37,7 @@ fn differences(beside: &[Beside], width: usize) -> String {
     shown
 }
 
-/// Every answer with what was tried.
+/// Every answer with the test behind it.
 pub fn how(probed: &[Probed], width: usize) -> String {
     let mut said = String::new();
     for one in probed {
@@ -72,7 +72,7 @@ pub fn markdown(probed: &[Probed], beside: &[Beside]) -> String {
     said
 }
 
-/// As CSV: a line for each answer, with what was published about it.
+/// As CSV: a row for each answer, with the published value.
 ///
 /// # Errors
 /// Never in practice: it is written into memory.

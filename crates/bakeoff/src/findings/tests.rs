@@ -1,4 +1,4 @@
-//! Power cuts and faults are answered, and no sentence of theirs contradicts the table: in the terminal, on the page and in JSON.
+//! Power cuts and faults have an answer, and no sentence contradicts the table: in the terminal, on the page and in JSON.
 
 use super::printed;
 use crate::fault_table::tests::{counts, harmed, result};
@@ -13,10 +13,10 @@ use reliability::power_cut::{Example, Figures, Given, Later, ProgramResult, Prom
 use report::{Cell, Findings, Row, Tone};
 use serde_json::Value;
 
-/// Phrases that no answer has. That a file holds what was never written is a fact, and no bound.
+/// Phrases that no answer contains; "never written" is a fact, not a bound, and is allowed.
 const NEVER: [&str; 7] = ["nothing to compare", "least far behind", "never", "Never", " others lead", "NaN", "infx"];
 
-/// What a table says of one contender: its cells with their groups and rows.
+/// The cells of one contender in the table, with their groups and rows.
 fn column<'f>(found: &'f Findings, name: &str) -> Vec<(&'f str, &'f Row, &'f Cell)> {
     let at = found.columns.iter().position(|one| one == name).unwrap_or_else(|| panic!("{name} is not in the table"));
     let rows = found.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
@@ -28,7 +28,7 @@ fn about<'f>(found: &'f Findings, name: &str) -> Vec<&'f str> {
     found.answers.iter().map(String::as_str).filter(|one| names(one, name)).collect()
 }
 
-/// Whether a sentence has that name, and not only a longer one that begins with it.
+/// Whether a sentence contains that name, and not only a longer name that begins with it.
 fn names(sentence: &str, name: &str) -> bool {
     sentence.match_indices(name).any(|(at, _)| {
         let (before, after) = (&sentence[..at], &sentence[at + name.len()..]);
@@ -64,7 +64,8 @@ fn pairs_in(sentence: &str) -> Vec<(u32, u32)> {
     (0..words.len()).filter_map(|at| of(at).flatten()).collect()
 }
 
-/// What every reader has: each sentence, in the terminal within 80 columns, and on the page, whose heading is the first of them.
+/// Checks what every reader gets: each sentence in the terminal within 80 columns and on the page, whose heading is
+/// the first one. Returns the JSON.
 fn shown<T: Answer>(all: &T, found: &Findings) -> Value {
     assert!(!found.answers.is_empty(), "there is an answer");
     let screen = printed(found, 80);
@@ -86,7 +87,7 @@ fn shown<T: Answer>(all: &T, found: &Findings) -> Value {
                 row.name,
                 cell.text
             );
-            // What a table paints as broken is in the answer, though not what nothing promises, and the lines below a line.
+            // What a table marks as broken is in the answer, except for what is not promised and minor rows.
             let is_counted = cell.tone == Tone::Broken && group != "NOT PROMISED" && !row.minor;
             let count = cell.text.split(' ').next().unwrap_or_default();
             let speaks = |one: &&str| match group {
@@ -105,7 +106,7 @@ fn shown<T: Answer>(all: &T, found: &Findings) -> Value {
     serde_json::from_str(&json::text(all).expect("JSON")).expect("JSON")
 }
 
-/// Power cuts against their own table.
+/// Power cuts compared with their own table.
 fn cut(contenders: Vec<Survived>) -> Findings {
     let refused = vec![Refused { contender: "zfs".into(), why: "there is no module".into() }];
     let (mounted_by, served_disk, beyond_posix) = (MountedBy::asked_here(), None, None);
@@ -158,7 +159,7 @@ fn cut(contenders: Vec<Survived>) -> Findings {
     found
 }
 
-/// A share as the table has it.
+/// A share as shown in the table.
 fn share(count: u32, of: u32) -> String {
     match 100.0 * f64::from(count) / f64::from(of) {
         tiny if tiny < 0.005 => "<0.01 %".into(),
@@ -176,7 +177,7 @@ fn rates(one: &Survived) -> Vec<Rate> {
     one.promises.iter().map(|promise| promise.broken).chain(of_variants).chain(of_mounts).chain(of_program).collect()
 }
 
-/// "At most 0.37 % of cuts break any one promise" is the highest bound in the JSON of those who kept all.
+/// "At most 0.37 % of cuts break any one promise" is the highest bound in the JSON of the contenders that kept all.
 fn bound_agrees(kept: &str, json: &Value) {
     let end = kept.split("at most ").nth(1).expect("a bound");
     let percent: f64 = end.split(' ').next().and_then(|number| number.parse().ok()).expect("a number");
@@ -231,7 +232,7 @@ fn what_no_cut_put_to_the_test_is_not_claimed_to_be_kept() {
         "{:?}",
         found.answers
     );
-    // Reports of later runs do not claim that it kept all that is promised.
+    // Reports of later runs do not claim that it kept every promise.
     assert_eq!(reliability::measured::Measured::of(&survived("ext4", 0), "2026-11-23".into()), None);
     none.promises.truncate(1);
     let found = cut(vec![none]);
@@ -309,7 +310,7 @@ fn programs_whose_power_was_cut_are_answered() {
     }
 }
 
-/// Faults against their own table.
+/// Faults compared with their own table.
 fn harm(contenders: Vec<Harmed>) -> Findings {
     let refused = vec![Refused { contender: "zfs".into(), why: "there is no module".into() }];
     let all = AllFaults { contenders, refused, mounted_by: MountedBy::asked_here(), served_disk: None };

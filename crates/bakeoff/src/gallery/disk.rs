@@ -1,15 +1,15 @@
-//! What a run's filesystems lay on, in a class that readers filter by, and in words.
-//! In: a run's records. Out: `hard disk`, `NVMe SSD`, `modelled hard disk` ... A disk that is not known is called so, never guessed.
+//! The disk of a run: a class for filtering, and a description.
+//! In: a run's records. Out: `hard disk`, `NVMe SSD`, `modelled hard disk` ... An unknown disk is called unknown, never guessed.
 
 use records::{BlockDevice, Found, Machine, show_bytes};
 use report::Material;
 
-/// Where images in memory lie.
+/// Class of images in memory.
 const MEMORY: &str = "memory";
-/// Where nothing is known.
+/// Class of a disk without data.
 const UNKNOWN: &str = "unknown disk";
 
-/// The class of a run's disk, and its model where it tells one.
+/// The class of a run's disk, and its model if the disk reports one.
 pub fn disk(material: &Material) -> (String, String) {
     let mut found = material.trials.iter().filter_map(|trial| trial.found.as_ref());
     let with_device = found.clone().find(|found| found.device.is_some() || !found.beneath.is_empty());
@@ -35,12 +35,12 @@ pub fn disk(material: &Material) -> (String, String) {
     }
 }
 
-/// Whether no real disk took part: what is measured there is not pooled with what disks show.
+/// Whether no real disk took part: such results are not pooled with those of disks.
 pub fn is_apart(class: &str) -> bool {
     class == MEMORY || class.starts_with("modelled ")
 }
 
-/// The devices that are no image and no guest's: a guest's own is made of what lies beneath.
+/// The real devices: without images and guests' devices, which are backed by devices further down the stack.
 fn real(found: &Found) -> Vec<&BlockDevice> {
     let own = found.device.iter().filter(|_| found.backend.is_none());
     let all = own.chain(&found.beneath);
@@ -54,7 +54,7 @@ fn class(device: &BlockDevice, machine: Option<&Machine>) -> &'static str {
         () if name.starts_with("zram") || name.starts_with("ram") || name.starts_with("pmem") => MEMORY,
         () if name.starts_with("nvme") => "NVMe SSD",
         () if name.starts_with("mmcblk") => "SD card or eMMC",
-        // What a virtual machine says of turning says nothing of what lies beneath it.
+        // The rotational flag that a virtual machine reports says nothing about the underlying disk.
         () if driver.starts_with("virtio") || ["vd", "xvd"].iter().any(|kind| name.starts_with(kind)) || is_guest => {
             "virtual disk"
         }

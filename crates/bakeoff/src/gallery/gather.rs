@@ -1,5 +1,5 @@
-//! Published runs out of folders, taken as hostile: each is read within limits, and judged anew.
-//! In: folders. Out: the runs that are judged as they state, and of the others one sentence each.
+//! Reads published runs from folders, as hostile input: each within limits, and judged again.
+//! In: folders. Out: the runs whose statement agrees with their ledger, and a sentence on each of the others.
 
 use super::judged::Judged;
 use super::stated::{FORM, Stated, VERSION};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How deep below a folder that was named a published run may lie.
+/// Maximal depth of a published run below a named folder.
 const DEPTH: usize = 4;
-/// Most files and folders that are looked at.
+/// Most files and folders that are visited.
 const MOST_NAMES: usize = 200_000;
 /// Most runs of one gallery.
 const MOST_RUNS: usize = 5000;
@@ -24,12 +24,12 @@ const MOST_RUNS: usize = 5000;
 const STATED_LIMIT: u64 = 8 << 20;
 /// Most bytes that the ledgers of one gallery take together.
 const LEDGERS_LIMIT: usize = 1 << 30;
-/// Threads that judge at once, at most: each holds a ledger in memory.
+/// Most threads that judge at once: each holds a ledger in memory.
 const THREADS: usize = 8;
-/// Letters of a reason, or of a name, that are shown.
+/// Most letters shown of a reason or a name.
 const SHOWN: usize = 400;
 
-/// A published run that is not taken.
+/// A rejected published run.
 #[derive(Debug, Clone)]
 pub struct Refused {
     /// Its folder.
@@ -39,7 +39,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// The name of its folder, which others may see.
+    /// The name of its folder, which is safe to publish.
     pub fn name(&self) -> String {
         let name = self.place.file_name().unwrap_or_default().to_string_lossy();
         name.chars().take(SHOWN).collect()
@@ -54,7 +54,7 @@ impl Refused {
 /// Reads and judges every published run below the folders, in the order of their ids.
 ///
 /// # Errors
-/// A folder that cannot be read, or none that holds a published run.
+/// A folder cannot be read, or none holds a published run.
 pub fn gather(folders: &[PathBuf], claims: &[Published]) -> Result<(Vec<Judged>, Vec<Refused>), Failure> {
     let mut found = Finding::default();
     for folder in folders {
@@ -95,7 +95,7 @@ pub fn gather(folders: &[PathBuf], claims: &[Published]) -> Result<(Vec<Judged>,
     Ok((judged, refused))
 }
 
-/// What was found so far.
+/// Found so far.
 #[derive(Default)]
 struct Finding {
     places: Vec<PathBuf>,
@@ -124,7 +124,7 @@ impl Finding {
                 );
                 return Err(Failure::new(format!("reading the folder {}: {why}", folder.display())));
             }
-            // A link leads elsewhere, perhaps back.
+            // Links are not followed: they lead elsewhere, possibly in a loop.
             let kind = entry.file_type().map_err(failed)?;
             if kind.is_file() && entry.file_name() == RESULTS_FILE {
                 self.places.push(folder.into());
@@ -139,7 +139,7 @@ impl Finding {
     }
 }
 
-/// Judges all of them, several at once, and answers in their order.
+/// Judges all of them in parallel; the results keep their order.
 fn all_judged(places: &[PathBuf], claims: &[Published]) -> Vec<(PathBuf, Result<Judged, String>)> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let next = AtomicUsize::new(0);
@@ -176,7 +176,7 @@ fn read(place: &Path, claims: &[Published]) -> Result<Judged, String> {
     if !left_out.is_empty() || again != imported {
         return Err("its ledger identifies the machine or its owner; publish it with `bakeoff publish`, which removes this data".into());
     }
-    // What goes into the site is what was judged, and nothing else that a file may hold.
+    // The site gets only what was judged, not anything else that the file may hold.
     let ledger = packed(&imported).map_err(|error| error.to_string())?;
     Judged::of(imported, &stated, ledger, claims)
 }

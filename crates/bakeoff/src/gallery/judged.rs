@@ -1,5 +1,5 @@
-//! One published run, judged anew: what the gallery shows of it.
-//! In: its records and what it states. Out: [`Judged`], or how its ledger contradicts it.
+//! One published run, judged again: what the gallery shows of it.
+//! In: its records and its statement. Out: [`Judged`], or how its ledger contradicts the statement.
 
 use super::disk;
 use super::stated::{Ranked, Stated, Verdict};
@@ -11,12 +11,12 @@ use records::Machine;
 use report::Material;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most lines of one run that a gallery shows.
+/// Most lines of one run in a gallery.
 const MOST_LINES: usize = 400;
 /// Letters of a heading at most.
 const TITLE: usize = 200;
 
-/// Work that is the same wherever it is done.
+/// Work that is the same on every machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkKey {
     /// Name of the workload.
@@ -29,7 +29,7 @@ pub struct WorkKey {
     pub title: String,
 }
 
-/// A line of a ranking that is the same wherever it is measured.
+/// A line of a ranking that is the same on every machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LineKey {
     /// Index into [`Judged::works`].
@@ -40,7 +40,7 @@ pub struct LineKey {
     pub cache: String,
     /// Where the kernels ran.
     pub backend: Backend,
-    /// How used the filesystems were; empty: fresh.
+    /// Age of the filesystems; empty: fresh.
     pub age: String,
 }
 
@@ -53,7 +53,7 @@ pub struct RankedLine {
     pub title: String,
     /// Whether it is the sum of others.
     pub sum: bool,
-    /// The contenders, the best first: what they are called, how many times worse than the best, and what may be said.
+    /// The contenders, best first: name, how many times worse than the best, and relation to it.
     pub contenders: Vec<(String, f64, Option<Relation>)>,
 }
 
@@ -62,9 +62,9 @@ pub struct RankedLine {
 pub struct PairOf {
     /// Index into [`Judged::lines`].
     pub line: usize,
-    /// What they are called.
+    /// Names of the contenders.
     pub contenders: [String; 2],
-    /// The ratio, on logarithms: how much worse the second is.
+    /// The logarithm of the ratio: how much worse the second is.
     pub pair: Pair,
 }
 
@@ -73,7 +73,7 @@ pub struct PairOf {
 pub struct Judged {
     /// Its id.
     pub id: String,
-    /// The day on which it began.
+    /// The day on which it started.
     pub day: String,
     /// Class of its disk.
     pub disk: String,
@@ -81,7 +81,7 @@ pub struct Judged {
     pub model: String,
     /// The machine in words.
     pub machine: String,
-    /// What tells machines apart, as far as anything does that is published.
+    /// Identifies the machine as far as published data can.
     pub machine_key: String,
     /// Series of its kernels.
     pub kernels: BTreeSet<String>,
@@ -93,9 +93,9 @@ pub struct Judged {
     pub lines: Vec<RankedLine>,
     /// Its contenders, two and two.
     pub pairs: Vec<PairOf>,
-    /// What became of published claims that it could test: index of the claim, and the outcome.
+    /// Outcomes of the published claims that it could test: index of the claim, and the outcome.
     pub claims: Vec<(usize, ClaimOutcome)>,
-    /// Whom to take.
+    /// The recommended contender.
     pub take: Option<String>,
     /// How certain that is.
     pub certainty: Option<Certainty>,
@@ -109,14 +109,14 @@ impl Judged {
     /// Judges a run.
     ///
     /// # Errors
-    /// Its ledger cannot be judged, or gives another verdict than it states by the same rules: as a clause.
+    /// Its ledger cannot be judged, or gives another verdict than stated under the same rules: as a clause.
     pub fn of(imported: Imported, stated: &Stated, ledger: Vec<u8>, published: &[Published]) -> Result<Self, String> {
         let Imported { run, contenders, trials } = imported;
         let material = Material::new(run, contenders, trials);
         let table = samples::table(&material.run, &material.contenders, &material.trials);
         let verdict =
             Verdict::of(&table).map_err(|failure| format!("its ledger cannot be judged: {}", failure.text))?;
-        // Other rules may come to another verdict; the one shown is ours.
+        // Other rules may give another verdict; the one shown is ours.
         if let Some(difference) = stated.verdict.difference(&verdict).filter(|_| stated.judge == judge::RULES) {
             return Err(format!("{difference} (according to its file, bakeoff {} judged it)", stated.bakeoff));
         }
@@ -148,7 +148,7 @@ impl Judged {
     }
 }
 
-/// What contenders are called whatever disk they were on, by their labels: where that still tells them apart.
+/// Names of contenders by label: without the disk, if the names are still unique.
 fn called(material: &Material) -> BTreeMap<String, String> {
     let asked = material.contenders.iter().filter(|contender| contender.twin_of.is_none());
     let named: Vec<(String, String)> = asked
@@ -171,7 +171,7 @@ fn works(material: &Material) -> Vec<WorkKey> {
     material.run.new.works.iter().map(work).collect()
 }
 
-/// The lines of a verdict, and for each its place in the table.
+/// The lines of a verdict, and the table's operation of each.
 fn lines(
     table: &Table,
     verdict: &Verdict,
@@ -272,7 +272,7 @@ fn kernels(material: &Material) -> BTreeSet<String> {
 fn filesystems(material: &Material) -> BTreeSet<String> {
     let name = |contender: &records::ContenderRecord| {
         let asked = contender.asked.as_ref().filter(|_| contender.twin_of.is_none())?;
-        // Of a directory the kernel says what it is.
+        // For a directory the kernel reports the filesystem.
         let found = || {
             material
                 .trials
@@ -294,8 +294,8 @@ fn machine(machine: &Machine) -> String {
     machine.about() + &guest
 }
 
-/// Two runs with the same processor and memory are taken for two of one machine, whatever disks they were on: like machines behave alike,
-/// and counting them twice would promise too much.
+/// Runs with the same processor and memory count as runs of one machine, whatever their disks: equal machines behave alike, and counting
+/// them twice would overstate certainty.
 fn machine_key(material: &Material) -> String {
     let machine = material.run.new.machine.as_ref().map(|machine| {
         let (cpu, memory) = (&machine.cpu, machine.memory_gib());

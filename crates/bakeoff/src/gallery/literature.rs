@@ -1,5 +1,5 @@
-//! What others have published, as entries of the gallery: sources with their years and figures, and claims.
-//! In: the files that are compiled in. Out: lists for the page.
+//! Published sources as entries of the gallery: sources with their years and figures, and claims.
+//! In: the compiled-in files. Out: lists for the page.
 
 use crate::failure::Failure;
 use crate::published::{RESULTS, SOURCES};

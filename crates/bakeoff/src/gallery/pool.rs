@@ -1,6 +1,6 @@
-//! Ratios between contenders over many published runs: all of them, and those of each disk and kernel that readers filter by.
+//! Ratios between contenders over many published runs: over all of them, and by disk and kernel for the page's filters.
 //! In: the runs' pairs, by numbers of the gallery. Out: a [`Pool`] each.
-//! Never absolute figures: what one machine does in a second says nothing about another.
+//! Never absolute figures: the rate of one machine says nothing about another.
 
 use judge::{Pooled, Study, pooled};
 use report::gallery::{Gallery, Pool};
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most ratios of one page.
 pub const MOST: usize = 30_000;
 
-/// One run's word on two contenders of a line.
+/// The result of one run for two contenders of a line.
 #[derive(Debug, Clone)]
 pub struct Word {
     /// Index of the run's disk.
     pub disk: usize,
-    /// Whether no real disk took part: it was modelled, or there was none but memory. Such runs are pooled by themselves alone.
+    /// Whether no real disk took part: it was modelled, or images were in memory. Such runs are pooled separately.
     pub apart: bool,
     /// Indices of its kernels.
     pub kernels: Vec<usize>,
@@ -26,11 +26,11 @@ pub struct Word {
     pub study: Study,
 }
 
-/// Runs that are pooled together: an index each of disk and kernel, `None` for all.
+/// Runs that are pooled together: index of the disk and of the kernel, `None` for all.
 type Kind = (Option<usize>, Option<usize>);
 
-/// Pools words over all runs on real disks, over each disk, over each kernel, and over each disk with each kernel, in this order, as long as the page
-/// can bear them; whether it could bear all.
+/// Pools results over all runs on real disks, over each disk, over each kernel, and over each disk with each kernel, in this order, up to
+/// the page's limit. Also returns whether all of them fit.
 pub fn pools(words: &[Word]) -> (Vec<Pool>, bool) {
     let disks: BTreeSet<usize> = words.iter().map(|word| word.disk).collect();
     let kernels: BTreeSet<usize> = words.iter().flat_map(|word| word.kernels.iter().copied()).collect();
@@ -41,7 +41,7 @@ pub fn pools(words: &[Word]) -> (Vec<Pool>, bool) {
     let (mut all, mut whole) = (Vec::new(), true);
     for kind in kinds {
         let mut own = of_kind(words, kind);
-        // A kind is there whole or not at all, but for the first, of which the lines with most runs are there.
+        // A kind is included whole or not at all, except the first one: of that the lines with most runs are included.
         if all.len() + own.len() > MOST {
             whole = false;
             match kind {
@@ -72,7 +72,7 @@ fn of_kind(words: &[Word], (disk, kernel): Kind) -> Vec<Pool> {
     pools
 }
 
-/// Ratio, interval and prediction, as the page has them.
+/// Ratio, interval and prediction in the form of the page.
 fn numbers(found: &Pooled) -> Vec<f64> {
     let spans = std::iter::once(found.interval).chain(found.prediction);
     let ends = spans.flat_map(|span| [span.low, span.high]);

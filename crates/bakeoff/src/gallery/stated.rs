@@ -1,5 +1,5 @@
-//! What a published run states of itself: its answer, its rankings and its figures.
-//! In: a judge's table. Out: [`Stated`], as JSON beside the ledger that it follows from; and where two verdicts differ, in words.
+//! The statement of a published run: its answer, its rankings and its figures.
+//! In: a judge's table. Out: [`Stated`], as JSON beside the ledger from which it follows; and the difference of two verdicts, in words.
 
 use crate::failure::Failure;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const FORM: &str = "bakeoff-published";
 /// Version of the form.
 pub const VERSION: u32 = 1;
-/// Share by which two figures may differ that are the same: machines round in their own way.
+/// Relative difference up to which two figures are the same: machines round differently.
 const SAME: f64 = 1e-6;
 
 /// Content of `results.json` next to the ledger of a published run.
@@ -94,10 +94,10 @@ pub struct Placed {
 }
 
 impl Stated {
-    /// What a run states by its table.
+    /// The statement that follows from a run's table.
     ///
     /// # Errors
-    /// A table that cannot be judged.
+    /// The table cannot be judged.
     pub fn of(run: &RunRecord, table: &Table) -> Result<Self, Failure> {
         Ok(Self {
             form: FORM.into(),
@@ -115,7 +115,7 @@ impl Verdict {
     /// Judges a table.
     ///
     /// # Errors
-    /// A table that cannot be judged.
+    /// The table cannot be judged.
     pub fn of(table: &Table) -> Result<Self, Failure> {
         let (answer, judgement) = (judge::answer(table)?, judge::judge(table)?);
         let take = answer.groups.first().and_then(|group| group.take.as_ref());
@@ -128,7 +128,7 @@ impl Verdict {
         })
     }
 
-    /// The first thing in which another verdict differs from this one, in words; `None` where they are the same.
+    /// The first difference from another verdict, in words; `None` if they are the same.
     pub fn difference(&self, other: &Verdict) -> Option<String> {
         let say = |what: &str, here: &dyn std::fmt::Debug, there: &dyn std::fmt::Debug| {
             Some(format!("it states {what} {here:?}, but its ledger gives {there:?}"))

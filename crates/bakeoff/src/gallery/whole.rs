@@ -1,4 +1,4 @@
-//! The gallery's data: what was judged, with every name said once and numbered.
+//! The gallery's data: judged runs, with every name stored once and numbered.
 //! In: judged runs, refused ones, published claims. Out: a [`Gallery`], and the ledgers by id.
 
 use super::disk;
@@ -14,10 +14,10 @@ use report::gallery::{Entry, Gallery, Line, Work};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// Times worse than the best, in hundredths, that the page shows at most.
+/// Highest ratio to the best that the page shows, in hundredths.
 const FURTHEST: f64 = 1e8;
 
-/// Everything that is numbered, in the order in which it was first said.
+/// All numbered names, in order of first occurrence.
 #[derive(Default)]
 struct Names {
     disks: IndexSet<String>,
@@ -29,10 +29,10 @@ struct Names {
     lines: IndexSet<LineKey>,
 }
 
-/// Puts judged runs together.
+/// Merges judged runs.
 ///
 /// # Errors
-/// Never in practice: what others published is compiled in.
+/// Never in practice: the published data is compiled in.
 pub fn whole(judged: &[Judged], refused: &[Refused], published: &[Published]) -> Result<Gallery, Failure> {
     let mut names = Names::sorted(judged);
     let sources = literature::sources()?;
@@ -74,13 +74,13 @@ pub fn whole(judged: &[Judged], refused: &[Refused], published: &[Published]) ->
     })
 }
 
-/// The number of a name, which may be new.
+/// The number of a name; a new name is added.
 fn number<K: Eq + Hash + Clone>(names: &mut IndexSet<K>, name: &K) -> usize {
     names.get_index_of(name).unwrap_or_else(|| names.insert_full(name.clone()).0)
 }
 
 impl Names {
-    /// What readers filter by, in an order that they expect.
+    /// Names for the page's filters, in a natural order.
     fn sorted(judged: &[Judged]) -> Self {
         let mut names = Names::default();
         let sorted = |mut all: Vec<String>| {
@@ -102,7 +102,7 @@ impl Names {
         names
     }
 
-    /// An entry, and its words on ratios.
+    /// An entry, and its results for pooling.
     fn entry(&mut self, one: &Judged, titles: &mut BTreeMap<usize, (String, bool)>) -> (Entry, Vec<Word>) {
         let works: Vec<usize> = one.works.iter().map(|work| number(&mut self.works, work)).collect();
         let disk = number(&mut self.disks, &one.disk);
@@ -152,7 +152,7 @@ impl Names {
     }
 }
 
-/// The place of a relation in the page's list of them.
+/// The number of a relation in the page's list.
 fn relation_number(relation: Option<Relation>) -> u32 {
     match relation {
         None => 0,
@@ -173,7 +173,7 @@ fn certainty(certainty: Option<Certainty>) -> &'static str {
     }
 }
 
-/// Works with what tells those of one name and scale apart.
+/// Works, each with the settings that differ from others of the same name and scale.
 fn works(keys: &[WorkKey]) -> Vec<Work> {
     let one = |key: &WorkKey| {
         let alike: Vec<&WorkKey> =

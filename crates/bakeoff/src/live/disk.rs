@@ -1,5 +1,5 @@
-//! What the disk does, a point a second.
-//! In: the place of a plan. Out: bytes a second that its disk read and wrote, and how long it was busy; only while somebody watches.
+//! Disk activity, one point per second.
+//! In: the place of a plan. Out: bytes per second that its disk reads and writes, and its busy time; only while a browser watches.
 
 use records::Place;
 use report::live::{Disk, DiskPoint};
@@ -10,12 +10,12 @@ use system::{BlockDevice, Sysfs as _};
 
 /// Points that are kept.
 const POINTS: usize = 150;
-/// Seconds after which a point says too little of what lay between.
+/// Gap in seconds after which the points are too far apart to average.
 const GAP: f64 = 5.0;
 
 /// A disk that is watched.
 pub struct DiskWatch {
-    /// Its name in /proc/diskstats; `None` where no disk takes part that this machine counts.
+    /// Its name in /proc/diskstats; `None` if this machine counts no disk for the plan.
     device: Option<String>,
     words: String,
     began: Instant,
@@ -24,7 +24,7 @@ pub struct DiskWatch {
 }
 
 impl DiskWatch {
-    /// The disk on which the work of a plan ends.
+    /// The disk at the bottom of the plan's storage stack.
     pub fn of(place: &Place) -> DiskWatch {
         let (found, on) = match place {
             Place::Image { scratch, .. } => {
@@ -45,7 +45,7 @@ impl DiskWatch {
         DiskWatch { device, words, began: Instant::now(), last: None, points: VecDeque::new() }
     }
 
-    /// Looks once, and says what is known.
+    /// Takes a reading, and returns all points.
     pub fn look(&mut self) -> Disk {
         let now = self.began.elapsed().as_secs_f64();
         if let Some(traffic) = self.device.as_deref().and_then(Traffic::of) {

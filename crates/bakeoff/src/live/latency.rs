@@ -1,22 +1,22 @@
-//! Latency of each phase by contender, of all trials so far.
-//! In: trials as they end. Out: shares of operations in columns of a quarter of a power of ten, for the phase at work.
+//! Latency of each phase by contender, over all trials so far.
+//! In: trials as they end. Out: shares of operations in columns of a quarter of a power of ten, for the current phase.
 
 use records::{PhaseRecord, TrialRecord};
 use report::live::{Latency, LatencyRow};
 use std::collections::BTreeMap;
 
-/// Columns, from 100 ns on: four for each power of ten, up to some 56 s.
+/// Columns, starting at 100 ns: four for each power of ten, up to about 56 s.
 const COLUMNS: usize = 35;
 const FIRST_NS: f64 = 100.0;
 const A_DECADE: f64 = 4.0;
-/// Phases that are kept at most, and contenders of each.
+/// Limits on phases, and on contenders of each.
 const PHASES: usize = 256;
 const CONTENDERS: usize = 24;
 
-/// A phase by the names of its workload and its own.
+/// A phase: names of the workload and the phase.
 type Phase = (String, String);
 
-/// What was counted so far.
+/// Counts so far.
 #[derive(Default)]
 pub struct Latencies(BTreeMap<Phase, Vec<Counted>>);
 
@@ -49,7 +49,7 @@ impl Latencies {
         }
     }
 
-    /// What is known of a phase; `title`: what it is called.
+    /// Latency of a phase so far; `title` is its heading.
     pub fn of(&self, workload: &str, phase: &str, title: String) -> Option<Latency> {
         let rows = self.0.get(&(workload.to_owned(), phase.to_owned()))?;
         let from_ns =
@@ -58,7 +58,7 @@ impl Latencies {
     }
 }
 
-/// The latencies of whole items of a pass; `None` where there are none that can be read.
+/// The latencies of whole items of a pass; `None` if there is none that can be decoded.
 fn of_phase(contender: &str, phase: &PhaseRecord) -> Option<Counted> {
     let items = phase.outcome.groups.iter().filter_map(|group| group.latency.get("item"));
     let mut counted = Counted { name: contender.into(), columns: [0; COLUMNS], median_ns: 0, p99_ns: 0 };
@@ -68,7 +68,7 @@ fn of_phase(contender: &str, phase: &PhaseRecord) -> Option<Counted> {
         for value in histogram.iter_recorded() {
             counted.columns[column(value.value_iterated_to())] += value.count_at_value();
         }
-        // Of several groups, percentiles are those of the one that did most.
+        // With several groups, percentiles are those of the group with most items.
         if item.count > most {
             most = item.count;
             counted.median_ns = histogram.value_at_quantile(0.5);

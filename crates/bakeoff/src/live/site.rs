@@ -1,5 +1,5 @@
-//! What the live page's server answers: the page, its script, the news, and at the end the report.
-//! In: what a browser asks for. Out: answers; nothing is computed for them while a run measures.
+//! The live page's server: the page, its script, the events, and the report at the end.
+//! In: a browser's request. Out: answers; nothing is computed for them while a run measures.
 
 use super::disk::DiskWatch;
 use report::live::{Cost, News, SCRIPT, page};
@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use web::{Answer, Asked, Feed, Site};
 
-/// What the run's thread and the server's share.
+/// State shared by the run's thread and the server's.
 pub struct Shared {
     pub feed: Feed,
-    /// Nanoseconds in which the run made news.
+    /// Nanoseconds that the run spent on making events.
     pub prepared_ns: AtomicU64,
     /// The finished report, once there is one.
     pub report: Mutex<Option<String>>,
@@ -21,7 +21,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Tells news; what JSON cannot carry is left out.
+    /// Sends an event; one that JSON cannot express is dropped.
     pub fn tell(&self, news: &News) {
         if let Ok(json) = news.json() {
             self.feed.tell(news.topic(), &json);

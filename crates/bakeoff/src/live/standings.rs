@@ -1,5 +1,5 @@
-//! Who is ahead after each block, and how the intervals close in.
-//! In: the table of what was measured so far. Out: what the live page shows of it; judged as the report is.
+//! Standings after each block, and how the intervals narrow.
+//! In: the table of measurements so far. Out: the standings for the live page, judged like the report.
 
 use crate::leaderboard::{self, compared};
 use crate::text;
@@ -8,7 +8,7 @@ use records::ResolvedPlan;
 use report::live::{Member, Operation, Standings};
 use std::collections::HashMap;
 
-/// Operations that are shown at most, and contenders of each.
+/// Most operations that are shown, and contenders of each.
 const OPERATIONS: usize = 24;
 const MEMBERS: usize = 12;
 /// Blocks whose intervals are kept.
@@ -17,17 +17,17 @@ const BLOCKS: usize = 8;
 /// Intervals of one contender in one operation, the latest block's last; `None`: too few samples.
 type Intervals = Vec<Option<(f64, f64)>>;
 
-/// What is remembered from block to block.
+/// State that is kept from block to block.
 #[derive(Default)]
 pub struct History {
     /// By the operation's title and the contender's name.
     intervals: HashMap<(String, String), Intervals>,
-    /// What operations are called in tables, by workload, operation and cache state.
+    /// Titles of operations in tables, by workload, operation and cache state.
     titles: HashMap<(String, String, String), String>,
 }
 
 impl History {
-    /// Of a plan, whose phases have titles.
+    /// An empty history with the titles of a plan's phases.
     pub fn of(plan: &ResolvedPlan) -> History {
         let several = plan.works.len() > 1;
         let mut titles = HashMap::new();
@@ -36,7 +36,7 @@ impl History {
             let totals = work.compiled.totals.iter().map(|sum| (sum.operation.clone(), &sum.cache_label, &sum.title));
             for (operation, cache, title) in phases.chain(totals) {
                 let title = if several { format!("{}: {title}", work.name) } else { title.clone() };
-                // Where several share the key, none of their titles is that of the operation.
+                // If several phases share the key, none of their titles is that of the operation.
                 let key = (work.name.clone(), operation, cache.clone());
                 titles.entry(key).and_modify(String::clear).or_insert(title);
             }
@@ -44,7 +44,7 @@ impl History {
         History { intervals: HashMap::new(), titles }
     }
 
-    /// The standings after a block; `None` where nothing can be compared yet.
+    /// The standings after a block; `None` if nothing can be compared yet.
     pub fn after(&mut self, block: u32, decision: &str, table: &Table) -> Option<Standings> {
         let judgement = judge::judge(table).ok()?;
         let mut line = leaderboard::of(table, &judgement)?.line;
@@ -105,7 +105,7 @@ fn word(relation: Relation) -> &'static str {
     }
 }
 
-/// Three decimals: as much as a picture shows.
+/// Three decimals: the resolution of the picture.
 fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use judge::{Cell, Contender, OperationId, Sample};
 
-    /// Two contenders, the second twice as slow, in so many blocks that scatter a little.
+    /// Two contenders, the second twice as slow, in so many blocks with a little scatter.
     fn table(blocks: u32) -> Table {
         let contender = |name: &str| Contender { name: name.into(), ..Contender::default() };
         let cell = |contender, value: f64| Cell {

@@ -144,7 +144,7 @@ fn a_contender_of_another_driver_is_shown_with_it_everywhere() {
     let one = Survived { driver: Some("ext4".into()), ..survived("ext2", 400) };
     let text = printed(vec![one], 120);
     assert!(text.starts_with("ext2 (ext4 driver) did NOT keep"), "{text}");
-    // The head of the column, a word on each line.
+    // The head of the column has one word per line.
     assert!(text.lines().any(|line| line.trim() == "driver)" || line.contains(" driver)")), "{text}");
     assert!(text.contains("ext2 (ext4 driver): a cut loses the last"), "{text}");
 }

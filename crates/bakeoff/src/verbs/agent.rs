@@ -1,11 +1,11 @@
-//! `bakeoff agent`: the engine's own process, and how the other verbs start it.
+//! `bakeoff agent`: the engine's process, and the command that starts it.
 //! In: JSON lines on standard input. Out: JSON lines on standard output.
 
 use crate::failure::Failure;
 use std::sync::Arc;
 use workload::outcome::Ceiling;
 
-/// Speaks the agent seam until told to quit or until the input ends.
+/// Serves the agent protocol until a quit request or the end of input.
 pub fn agent() -> Result<u8, Failure> {
     system::process::stay_in_memory();
     let input = std::io::BufReader::new(std::io::stdin());
@@ -19,7 +19,7 @@ pub fn command() -> Result<Vec<String>, Failure> {
     Ok(vec![program.to_string_lossy().into_owned(), "agent".into()])
 }
 
-/// Starts the engine once and measures what this machine's memory allows.
+/// Starts the engine once and measures the ceiling of this machine's memory.
 pub fn measure_ceiling() -> Result<Ceiling, Failure> {
     let mut agent = runner::Agent::start(&[], &command()?, Arc::new(|| false))?;
     let ceiling = agent.measure_ceiling()?;

@@ -1,4 +1,4 @@
-//! `bakeoff claims`: what has been published, held against what was measured here.
+//! `bakeoff claims`: published claims, tested with the measurements here.
 //! In: a run, and a claims file (the published one, or a user's of the same form). Out: a verdict for each claim.
 
 use crate::args::ClaimsArgs;
@@ -141,10 +141,10 @@ impl HeldClaim {
     }
 }
 
-/// Column in which a claim's text begins.
+/// Indentation of a claim's text.
 const INDENT: &str = "           ";
 
-/// Prints what became of each claim: those that could be tested first.
+/// Prints the result of each claim, testable ones first.
 pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
     let claims = claims::read(args.file.as_deref())?;
     let ledger = Ledger::open(path, Access::Read)?;
@@ -168,7 +168,7 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Contenders of the run that stand for an option set of the claim, in its nearest form.
+/// Contenders of the run that represent an option set of the claim in its nearest form.
 fn nearest(material: &Material, published: &Published) -> Vec<NearestForm> {
     let claim = &published.claim;
     let speaks_of = |set: &str| {
@@ -248,7 +248,7 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
     said
 }
 
-/// The device that a run's trials were on, in words, with what lies beneath it.
+/// The device of a run's trials in words, with its lower layers.
 fn device(material: &Material) -> String {
     let mut found = material.trials.iter().filter_map(|trial| trial.found.as_ref());
     let Some((found, device)) = found.find_map(|found| Some((found, found.device.as_ref()?))) else {

@@ -1,5 +1,5 @@
-//! `bakeoff clean`: remove what an interrupted run left, and only what bakeoff made.
-//! In: folders in which images may lie. Out: what was found, what was removed, what remains; status 1 where something remains.
+//! `bakeoff clean`: removes leftovers of interrupted runs, and only what bakeoff created.
+//! In: folders that may hold images. Out: what was found, removed and kept; status 1 if something remains.
 //! Its JSON form: docs/reference/json.md.
 
 use crate::args::CleanArgs;
@@ -13,7 +13,7 @@ use staging::{AgedCache, Cleaned, Leftover, Stranger};
 use std::path::{Path, PathBuf};
 use system::Journal;
 
-/// Exit status where something is left that could not be removed.
+/// Exit status if a leftover could not be removed.
 const REMAINS: u8 = 1;
 
 /// What was found and done.
@@ -69,7 +69,7 @@ struct Aged {
     words: String,
 }
 
-/// Finds leftovers by their mark, says what they are, and removes them.
+/// Finds leftovers by their cleanup record, prints and removes them.
 pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
     let asked: Result<Vec<PathBuf>, Failure> = args.scratch.iter().map(|one| scratch::folder(Some(one))).collect();
     let folders = folders(&asked?);
@@ -87,7 +87,7 @@ pub fn clean(args: &CleanArgs) -> Result<u8, Failure> {
     Ok(if outcome.remains && !args.dry_run { REMAINS } else { 0 })
 }
 
-/// The folders in which images may lie, each once, and those of aged images in them.
+/// The folders that may hold images, each once, with their subfolders of aged images.
 fn folders(scratch: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let usual = [scratch::DEFAULT, system::in_memory::FOLDER, "."].map(PathBuf::from);
@@ -127,7 +127,7 @@ fn of_run(leftover: Leftover, cleaned: Option<&Cleaned>) -> Run {
     }
 }
 
-/// The aged images of one folder, removed where that is asked for.
+/// The aged images of one folder; removes them on request.
 fn of_cache(
     folder: &Path,
     args: &CleanArgs,

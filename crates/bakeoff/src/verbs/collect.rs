@@ -1,6 +1,6 @@
-//! `bakeoff collect`: what the tasks of a job have measured becomes one run, with its report.
+//! `bakeoff collect`: merges the measurements of a job's tasks into one run, with its report.
 //! In: the job's folder. Out: `results.db`, `report/` and `collected.json` in it, the verdict, and what is missing.
-//! Each part counts once, by the execution that came to its end; what other executions of it measured stays in their ledgers.
+//! Each part counts once, by its finished execution; measurements of other executions stay in their ledgers.
 
 use crate::args::CollectArgs;
 use crate::cluster::executions::{self, Execution, PartState};
@@ -16,22 +16,22 @@ use std::path::Path;
 use system::create::Folder;
 use system::input::{TEXT_LIMIT, text_file};
 
-/// The ledger of what was put together.
+/// The merged ledger.
 const RESULTS: &str = "results.db";
-/// What was collected.
+/// The record of what was collected.
 const COLLECTED: &str = "collected.json";
 /// The report's folder.
 const REPORT: &str = "report";
 
-/// What was collected, in the job's folder for whoever waits for it.
+/// What was collected; stored in the job's folder for a waiting `submit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collected {
-    /// The run in [`RESULTS`]; absent where no part has a trial.
+    /// The run in [`RESULTS`]; absent if no part has a trial.
     pub run: Option<String>,
-    /// Parts that came to no end, from 1.
+    /// Unfinished parts, from 1.
     pub missing: Vec<u32>,
-    /// Executions that do not count, since another of the same part does: which part, where, and trials of it.
+    /// Executions that do not count, since another of the same part does: number of the part, machine, trials.
     pub dropped: Vec<(u32, String, usize)>,
 }
 
@@ -48,7 +48,7 @@ impl Answer for Progress {
     const SCHEMA: &'static str = "bakeoff-collect";
 }
 
-/// Puts the parts together, or says how far they are. Exit status 1 where some came to no end.
+/// Merges the parts, or prints their progress. Exit status 1 if some are unfinished.
 pub fn collect(args: &CollectArgs) -> Result<u8, Failure> {
     let job = Job::read(&args.folder)?;
     let parts = executions::all(&args.folder, &job);
@@ -105,7 +105,7 @@ fn put_together(folder: &Path, parts: &[PartState]) -> Result<Collected, Failure
     Ok(collected)
 }
 
-/// Removes what was collected before: parts that were open then may have been done elsewhere since. The parts' own ledgers have it all.
+/// Removes earlier results: unfinished parts may have been completed since. The parts' own ledgers keep all data.
 fn forget(folder: &Path) -> Result<(), Failure> {
     let failed =
         |error: std::io::Error| Failure::new(format!("removing earlier results in {}: {error}", folder.display()));
@@ -139,7 +139,7 @@ pub fn result(folder: &Path) -> Result<Option<Collected>, Failure> {
     serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
 }
 
-/// The verdict, and what is missing or left out.
+/// Prints the verdict, and what is missing or left out.
 pub fn tell(folder: &Path, collected: &Collected) -> Result<(), Failure> {
     if let Some(run) = &collected.run {
         let path = folder.join(RESULTS);

@@ -13,9 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// Letters of an operation's name beside its figures: with them the longest line fits 80 columns.
+/// Letters of an operation's name next to its figures: with these the longest line fits 80 columns.
 const TITLE: usize = 19;
-/// Exit status of a regression that --fail-on asked about.
+/// Exit status of a regression, with --fail-on.
 const REGRESSION: u8 = 4;
 
 /// `bakeoff compare --json`.
@@ -85,7 +85,7 @@ pub fn compare(path: &Path, args: &CompareArgs) -> Result<u8, Failure> {
     Ok(status(Some(gate), failures.len(), open.len()))
 }
 
-/// What `--fail-on` finds, in a line or two.
+/// The result of `--fail-on`, in a line or two.
 fn judged(comparison: &Comparison, gate: &FailOn) -> String {
     let count = |likely: bool| comparison.failures(&FailOn { likely, ..*gate }).len();
     let (proven, likely) = (count(false), count(true));
@@ -94,7 +94,7 @@ fn judged(comparison: &Comparison, gate: &FailOn) -> String {
         (true, _, 0) => format!("\nNothing is likely worse by more than {percent}.\n"),
         (true, ..) => format!("\nLikely worse by more than {percent}: {likely}\n"),
         (false, 0, 0) => format!("\nNothing is worse by more than {percent}, beyond doubt.\n"),
-        // The table's intervals show these lines, too.
+        // The table's intervals show these as well.
         (false, 0, _) => format!("\nNothing is worse by more than {percent}, beyond doubt; likely: {likely}\n"),
         (false, ..) if likely > proven => {
             format!("\nWorse by more than {percent}, beyond doubt: {proven}; likely: {} more\n", likely - proven)
@@ -111,13 +111,13 @@ fn judged(comparison: &Comparison, gate: &FailOn) -> String {
     text
 }
 
-/// A share as it was given: "5.0 %", "0.25 %".
+/// A share as given: "5.0 %", "0.25 %".
 fn share(share: f64) -> String {
     let percent = (share * 1e6).round() / 1e4;
     if (percent * 10.0).fract() == 0.0 { format!("{percent:.1} %") } else { format!("{percent} %") }
 }
 
-/// The exit status of a comparison with so many failures and so many rows that cannot tell.
+/// The exit status of a comparison with so many failures and so many undecided rows.
 fn status(gate: Option<FailOn>, failures: usize, open: usize) -> u8 {
     match gate {
         Some(_) if failures > 0 => REGRESSION,
@@ -126,7 +126,7 @@ fn status(gate: Option<FailOn>, failures: usize, open: usize) -> u8 {
     }
 }
 
-/// Columns: the operation, both medians, the ratio, its interval, what may be said.
+/// Columns: the operation, both medians, the ratio, its interval, the change.
 fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let width = text::width();
     let mut said = text::wrapped(&a.name, width, "A  ", "   ");
@@ -137,7 +137,7 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
          Differences within {margin} count as the same."
     );
     said.push_str(&text::wrapped(&legend, width, "", ""));
-    // A long name has a line of its own, so that columns stay where they are.
+    // A long name gets its own line, so that columns stay aligned.
     let titled = |text: &str, wide: usize| match text.chars().count() > wide {
         true => format!("{text}\n{:wide$}", ""),
         false => format!("{text:<wide$}"),
@@ -163,7 +163,7 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     said
 }
 
-/// What only one of the two has, by name.
+/// Operations that only one of the two has, by name.
 fn unmatched(comparison: &Comparison) -> String {
     comparison.unmatched.iter().map(|what| text::wrapped(what, text::width(), "  ", "    ")).collect()
 }

@@ -1,5 +1,5 @@
-//! `bakeoff doctor`: is this machine quiet and honest enough to measure.
-//! In: the scratch folder's disk and, where named, a device. Out: findings with advice, the machine's ceiling.
+//! `bakeoff doctor`: whether this machine is quiet enough for reliable measurements.
+//! In: the scratch folder's disk and, if named, a device. Out: findings with advice, the machine's ceiling.
 
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ impl Answer for Doctor {
     const SCHEMA: &'static str = "bakeoff-doctor";
 }
 
-/// Prints every check; the exit status is 1 where something stands in the way of honest figures.
+/// Prints every check; the exit status is 1 if a finding prevents reliable figures.
 pub fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let here = std::env::current_dir().map_err(|error| Failure::new(format!("finding the current folder: {error}")))?;
     let device = match &args.on {

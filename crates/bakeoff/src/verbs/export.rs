@@ -24,13 +24,13 @@ pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A file that is there whole or not at all.
+/// Creates a file completely or not at all.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let write = || {
         let (folder, name) = system::create::split(path)?;
         let folder = system::create::Folder::open(&folder)?;
         folder.new_file(&name)?.write_all(bytes).inspect_err(|_| {
-            // The error that is reported matters more than a fragment that could not be removed.
+            // The reported error matters more than a fragment that could not be removed.
             let _ = folder.remove(&name);
         })
     };

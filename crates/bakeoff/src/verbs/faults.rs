@@ -13,13 +13,12 @@ use reliability::faults::{self, FAULTS, Ground, Harmed, KnownFault, Round};
 use runner::Stop;
 use staging::{Stage, Target};
 
-/// How often a round in a virtual machine is tried: a busy host may not start one in time.
+/// Tries of a round in a virtual machine: a busy host may not start one in time.
 const TRIES: u32 = 3;
-/// How many disks are served to a contender of a virtual machine, one after the other, where the process that serves one is lost: what was found on those
-/// before counts all the same.
+/// Most disks served in turn to a contender in a virtual machine, if the process that serves one is lost; earlier results still count.
 const DISKS: u32 = 3;
 
-/// Harms and tells.
+/// Tests the faults, and prints the results.
 pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let known = named(&args.faults)?;
     let asked = served_disk::asked(&args.on, &args.kernel, None)?;
@@ -32,7 +31,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     served_disk::agree(found, served_disk::nobody("harmed", &all.refused))
 }
 
-/// The faults of these names; all where none is named.
+/// The faults of these names; all if none is named.
 fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
     if names.is_empty() {
         return Ok(FAULTS.iter().collect());
@@ -44,7 +43,7 @@ fn named(names: &[String]) -> Result<Vec<&'static KnownFault>, Failure> {
     names.iter().map(of).collect()
 }
 
-/// The faults of one contender, fault after fault and round after round.
+/// Tests one contender, fault by fault and round by round.
 struct Harming<'a> {
     contender: &'a Contender,
     asked: &'a Asked,
@@ -73,7 +72,7 @@ fn of_one(
     };
     let mut harming = Harming { contender, asked, rounds, stop, class: Durability::unknown(), harmed };
     if harming.harmed.guest {
-        // One machine is booted for all of it, and each round has a copy of it.
+        // One machine is booted for all rounds; each round runs in a copy of it.
         harming.in_guests(known)?;
     } else {
         harming.all(known, |harming, fault, seed| {
@@ -124,7 +123,7 @@ impl Harming<'_> {
         }
     }
 
-    /// A round in a guest of its own. One that is lost before its disk was harmed is tried again.
+    /// A round in its own guest. A guest that is lost before its disk was harmed is tried again.
     fn in_guest(
         &mut self,
         target: &mut Target,

@@ -1,5 +1,5 @@
-//! `bakeoff features`: what filesystems can do, found out on fresh images or in directories, beside what was published.
-//! In: names of filesystems, or directories. Out: a table in the form asked for.
+//! `bakeoff features`: what filesystems can do, tested on fresh images or in directories, next to published features.
+//! In: names of filesystems, or directories. Out: a table in the requested form.
 
 use crate::args::FeaturesArgs;
 use crate::catalogue::Catalogue;
@@ -11,7 +11,7 @@ use staging::{Target, Where};
 use system::Journal;
 use workload::quantity::parse_bytes;
 
-/// Probes and tells.
+/// Probes, and prints the results.
 pub fn features(args: &FeaturesArgs) -> Result<u8, Failure> {
     let mut catalogue = Catalogue::with(&[], &args.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();

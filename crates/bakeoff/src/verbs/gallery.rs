@@ -1,5 +1,5 @@
 //! `bakeoff gallery`: one page of many published runs.
-//! In: folders that hold what was published. Out: a folder with the page and the ledgers, and what was refused.
+//! In: folders with published runs. Out: a folder with the page and the ledgers, and a list of rejected runs.
 
 use crate::args::GalleryArgs;
 use crate::claims;
@@ -115,7 +115,7 @@ impl Answer for Made {
     const SCHEMA: &'static str = "bakeoff-gallery";
 }
 
-/// Judges what was published, and writes the site.
+/// Judges published runs, and writes the site.
 pub fn gallery(args: &GalleryArgs) -> Result<u8, Failure> {
     let published = claims::read(None)?;
     let (mut judged, refused) = gather(&args.folders, &published)?;

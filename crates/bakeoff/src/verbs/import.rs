@@ -1,5 +1,5 @@
 //! `bakeoff import FILE`: results of other programs, runs exported elsewhere, and whole ledgers; job files of fio as workloads.
-//! In: files. Out: runs in the ledger, marked as not measured here, shards of one plan as one run; or workload files.
+//! In: files. Out: runs in the ledger, marked as not measured here, with shards of one plan as one run; or workload files.
 
 use super::export::write_new;
 use crate::args::{ImportArgs, ImportInto};
@@ -9,7 +9,7 @@ use ledger::import::{Kept, import_file};
 use ledger::{Access, Ledger};
 use std::path::{Path, PathBuf};
 
-/// Does with the files what is asked.
+/// Imports the files as requested.
 pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     match (args.into, &args.output) {
         (ImportInto::Workload, _) => workloads(args),
@@ -18,7 +18,7 @@ pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Writes a workload file for each job file; every one is translated before the first is written.
+/// Writes a workload file for each job file; all are translated before the first is written.
 fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
     if args.output.is_some() && args.files.len() > 1 {
         return Err(Failure::usage("--output names one file, and several files are to be translated; leave it out"));
@@ -36,7 +36,7 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Reads every file before the first is kept, so that a bad one leaves nothing behind.
+/// Reads every file before the first is stored, so that a bad one leaves nothing behind.
 fn runs(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     let read = args.files.iter().map(|file| import_file(file)).collect::<Result<Vec<_>, _>>()?;
     let mut ledger = Ledger::open(path, Access::Write)?;

@@ -1,5 +1,5 @@
 //! `bakeoff systems --kernels`: which Debian kernels are available for guests, and which are downloaded.
-//! In: Debian's suites, as they were read last or are read now. Out: a table on standard output, or its JSON form (docs/reference/json.md).
+//! In: Debian's suites, cached or read now. Out: a table on standard output, or its JSON form (docs/reference/json.md).
 
 use crate::failure::Failure;
 use crate::json::{self, Answer};
@@ -21,7 +21,7 @@ impl Answer for Kernels {
     const SCHEMA: &'static str = "bakeoff-kernels";
 }
 
-/// Says which there are.
+/// Lists them.
 pub fn kernels(as_json: bool) -> Result<u8, Failure> {
     let found = staging::debian_kernels()?;
     let read = found.read_ms.and_then(|ms| Timestamp::from_millisecond(ms as i64).ok());

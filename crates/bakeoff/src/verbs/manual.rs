@@ -1,5 +1,5 @@
 //! `bakeoff manual`: manual pages and shell completions, generated from the command line's declaration.
-//! In: a folder. Out: bakeoff.1 and one page a verb, completions for bash, zsh and fish; or the reference, as Markdown and schemas.
+//! In: a folder. Out: bakeoff.1 and one page per verb, completions for bash, zsh and fish; or the reference, as Markdown and schemas.
 
 use crate::args::ManualArgs;
 use crate::failure::Failure;
@@ -11,14 +11,14 @@ use std::io::{self, Read};
 use std::path::Path;
 use system::create::Folder;
 
-/// Bytes of one page at most.
+/// Most bytes of one page.
 const PAGE_LIMIT: u64 = 4 << 20;
 
-/// Writes everything to the folder and names what was written.
+/// Writes everything to the folder and prints its name.
 pub fn manual(args: &ManualArgs) -> Result<u8, Failure> {
     let doing =
         |error: std::io::Error| Failure::new(format!("writing the manual to {}: {error}", args.folder.display()));
-    // The generators follow links and overwrite; so they write where nobody else does.
+    // The generators follow links and overwrite files, so they write to a private folder.
     let pages = tempfile::tempdir().map_err(doing)?;
     if args.reference {
         for (name, text) in reference::files()? {
@@ -41,7 +41,7 @@ fn generate(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts all pages in place, or none where one would take the place of something else.
+/// Copies all pages to the folder, or none if one would replace a foreign file.
 fn put(pages: &Path, folder: &Path) -> io::Result<()> {
     let folder = Folder::make(folder)?;
     let pages = Folder::open(pages)?;
@@ -65,7 +65,7 @@ fn put(pages: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file is a page, a completion or the reference of an earlier bakeoff, by what they all begin with or hold.
+/// Whether a file is a page, a completion or the reference of an earlier bakeoff, by a text that they all contain.
 fn is_page(file: &File) -> io::Result<bool> {
     let mut text = Vec::new();
     file.take(PAGE_LIMIT).read_to_end(&mut text)?;

@@ -1,5 +1,5 @@
-//! `bakeoff plan`: what would run, without touching anything.
-//! In: what `run` takes. Out: matrix, order, time, space and wear; with --commands every command.
+//! `bakeoff plan`: what would run, without changing anything.
+//! In: the arguments of `run`. Out: matrix, order, time, space and wear; with --commands every command.
 
 use crate::args::PlanArgs;
 use crate::catalogue::Catalogue;
@@ -152,7 +152,7 @@ fn order(plan: &ResolvedPlan) {
     }
 }
 
-/// What contenders take turns with, where there are several.
+/// How contenders take turns, if there are several.
 fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
     if plan.turns == Turns::Slice && plan.contenders.len() > 1 {
         match place::why_one_by_one(plan, &catalogue.filesystems) {
@@ -192,7 +192,7 @@ fn costs(plan: &ResolvedPlan) {
     }
 }
 
-/// What ageing takes beforehand, and what restoring takes for each trial.
+/// Cost of ageing beforehand, and of restoring for each trial.
 fn ageing(plan: &ResolvedPlan) {
     let Some(ages) = forecast::ageing(plan) else { return };
     let (once, each) = (ages.bytes_once, ages.bytes_per_block);

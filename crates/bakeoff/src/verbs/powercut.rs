@@ -1,4 +1,4 @@
-//! `bakeoff powercut`: what each contender keeps of what it promised, and what it loses of the rest, when the power goes.
+//! `bakeoff powercut`: which guarantees each contender keeps after a power cut, and what else it loses.
 //! In: contenders. Out: sentences and a table, or JSON.
 
 use crate::args::{LaterSync, PowercutArgs};
@@ -23,12 +23,12 @@ use std::path::Path;
 use system::scratch_folders;
 use workload::quantity::parse_duration;
 
-/// How often progress is told: so many times, and after so many states at the latest.
+/// Progress reports: how many, and the most states between two.
 const TOLD: (u32, u32) = (10, 100);
-/// Beginning of the names of folders in which programs are recorded; this process follows.
+/// Prefix of folders in which programs are recorded; the process id follows.
 const RECORDED: &str = "bakeoff-program-";
 
-/// Cuts and tells.
+/// Simulates power cuts, and prints the results.
 pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.again {
         return again(args, path);
@@ -60,14 +60,14 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     served_disk::agree(found, served_disk::nobody("cut", &all.refused))
 }
 
-/// Carries out the promises and looks at what is left of them, where a stage stands elsewhere.
+/// Runs the work of the guarantees and checks the states, for a stage elsewhere (in a guest).
 pub fn witness() -> Result<u8, Failure> {
     let told = reliability::witness(std::io::stdin(), std::io::stdout());
     told.map(|()| 0).map_err(|error| Failure::new(format!("reading requests of the host: {error}")))
 }
 
-/// Looks at a state that was kept: 0 where what was found then is found again, 1 where nothing is. Its description names a kernel, an
-/// image that is mounted, and the check of a program, so nobody else may have written it or the image.
+/// Checks a saved state again: status 0 if its finding recurs, 1 if nothing is found. The description names a kernel, an image to mount and
+/// the check of a program, so another user must not be able to write it or the image.
 fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     let unreadable = |error: std::io::Error| Failure::usage(format!("--again {}: {error}", path.display()));
     let trusted = |file: &Path| {
@@ -102,7 +102,7 @@ fn again(args: &PowercutArgs, path: &Path) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The guarantees and variants that are put to the test.
+/// The guarantees and variants to test.
 fn chosen(args: &PowercutArgs) -> Result<Chosen, Failure> {
     let later = |one: &LaterSync| match one {
         LaterSync::None => None,
@@ -114,7 +114,7 @@ fn chosen(args: &PowercutArgs) -> Result<Chosen, Failure> {
     Chosen::of(&args.only, &later).map_err(|why| Failure::usage(format!("--only: {why}")))
 }
 
-/// The program whose power is cut, where one is named.
+/// The program whose power is cut, if one is named.
 fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
     let words = |option: &str, text: &Option<String>| {
         let Some(text) = text else { return Ok(Vec::new()) };
@@ -130,15 +130,15 @@ fn program(args: &PowercutArgs) -> Result<Option<Program>, Failure> {
     Ok(Some(Program { prepare, command, check, limit }))
 }
 
-/// Whether a program kept all that it had acknowledged.
+/// Whether a program kept all data that it acknowledged.
 fn kept(one: &Survived) -> bool {
     one.program.as_ref().is_some_and(|program| program.given == Given::Kept)
 }
 
-/// What a program relies on beyond POSIX; it may write so many bytes.
+/// What a program relies on beyond POSIX; `room` limits the bytes that it writes.
 fn beyond_posix(program: &Program, room: u64, stop: &Stop) -> Result<BeyondPosix, ReliabilityError> {
     eprintln!("Recording the program again, to find what it relies on beyond POSIX");
-    // Open to a user whom the program becomes, as the contender's root is.
+    // Accessible if the program changes its user, like the contender's root.
     let open = std::fs::Permissions::from_mode(0o711);
     scratch_folders::sweep(Path::new(scratch::DEFAULT), RECORDED);
     let prefix = scratch_folders::prefix(RECORDED);

@@ -1,5 +1,5 @@
-//! `bakeoff profile FILE`: a trace as a workload file that a person can edit.
-//! In: a trace. Out: a workload file that says the same in numbers of files, sizes and shares; what a replay does beyond that is told.
+//! `bakeoff profile FILE`: converts a trace to a workload file that a person can edit.
+//! In: a trace. Out: a workload file with the same numbers of files, sizes and shares; differences from a replay are printed.
 
 use super::export::write_new;
 use crate::args::ProfileArgs;
@@ -9,7 +9,7 @@ use crate::traces;
 use std::fmt::Write;
 use trace::{Profile, Trace};
 
-/// Blocks are read and written in pieces of at least this.
+/// Smallest size of block reads and writes.
 const LEAST_BLOCK: u64 = 512;
 
 /// Writes the workload file.
@@ -30,7 +30,7 @@ pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The mix of calls, as people compare programs by it.
+/// The mix of calls, for comparing programs.
 fn table(profile: &Profile) -> String {
     let all: u64 = profile.calls.values().map(|(count, _)| count).sum();
     let mut rows: Vec<_> = profile.calls.iter().collect();
@@ -60,7 +60,7 @@ fn heading(trace: &Trace, profile: &Profile) -> String {
     text + "\n"
 }
 
-/// A phase and its fileset, as text.
+/// Collects phases and their filesets as text.
 struct Writer<'a> {
     profile: &'a Profile,
     filesets: String,
@@ -101,7 +101,7 @@ impl Writer<'_> {
     fn fileset(&mut self, name: &str, (files, bytes): (u64, u64), folders: u64, compressible: u8) {
         let mean = bytes / files.max(1);
         let layout = if folders > 1 { format!("{{ directories = {folders} }}") } else { "\"flat\"".into() };
-        // Sizes are spread evenly about their mean.
+        // Sizes are spread evenly around their mean.
         let (least, most) = (mean / 2, mean + mean / 2);
         let _ = writeln!(
             self.filesets,
@@ -151,7 +151,7 @@ impl Writer<'_> {
             return;
         }
         if read.0 > 0 {
-            // Files that are read again are drawn with replacement; else each once.
+            // Files that are read repeatedly are drawn with replacement; otherwise each is read once.
             let order = if self.profile.read_different < read.0 || read.0 > there { "random" } else { "shuffled" };
             let work = format!(
                 "files = \"{which}\", workers = {at_once}, order = \"{order}\", count = {}, steps = [\"open\", \"read\", \"close\"]",
@@ -170,7 +170,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether what is read whole is rather what was made than what was found: the one whose mean size is nearer.
+    /// Whether whole-file reads concern created files rather than existing ones: the set whose mean size is closer.
     fn reads_made(&self) -> bool {
         let Profile { found, made, read, .. } = self.profile;
         let mean = |files: u64, bytes: u64| (bytes.max(1) as f64 / files.max(1) as f64).ln();
@@ -217,7 +217,7 @@ impl Writer<'_> {
         if there == 0 {
             return;
         }
-        // What is moved has to be left over by what is removed.
+        // Only files that are not removed can be moved.
         let (removed, moved) = ((*removed).min(there), (*renamed).min(there.saturating_sub(*removed)));
         if moved > 0 {
             let work =

@@ -1,5 +1,5 @@
-//! `bakeoff publish`: what of runs can be given to everybody, shown beforehand, and written as one folder.
-//! In: runs of a ledger. Out: for each a folder with its ledger, anonymous and compressed, and with what that ledger says.
+//! `bakeoff publish`: the parts of runs that can be made public, as a preview or written to a folder.
+//! In: runs of a ledger. Out: for each a folder with its ledger, anonymous and compressed, and with its results.
 
 use crate::args::PublishArgs;
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ impl Answer for Published {
     const SCHEMA: &'static str = "bakeoff-publish";
 }
 
-/// A run that is ready to leave.
+/// A run ready to publish.
 struct Ready {
     run: RunRecord,
     files: Vec<(&'static str, Vec<u8>)>,
@@ -75,16 +75,16 @@ struct Ready {
     texts: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Word for all runs that were measured here.
+/// The word for all runs measured here.
 const ALL: &str = "all";
 
-/// Whose machine this is.
+/// Names that identify this machine and its users.
 pub fn owner() -> Owner {
     Owner { hosts: system::names::hosts(), users: system::names::users() }
 }
 
-/// Shows what would leave, and writes it where that is asked for: everything is made ready before the first file is written. Of all
-/// runs those are left out, by name, that cannot be published; one that was asked for by its name is an error.
+/// Shows what would be published, and writes it on request: everything is prepared before the first file is written. With `all`, runs that
+/// cannot be published are listed and skipped; for a run requested by name this is an error.
 pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     let ledger = Ledger::open(path, Access::Read)?;
     let runs = chosen(&ledger, &args.run)?;
@@ -132,7 +132,7 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The runs that were asked for, each once.
+/// The requested runs, each once.
 fn chosen(ledger: &Ledger, asked: &[String]) -> Result<Vec<RunRecord>, Failure> {
     if asked.iter().any(|word| word == ALL) {
         let measured: Vec<RunRecord> =
@@ -165,7 +165,7 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     let (contenders, trials) = (ledger.contenders(&id)?, ledger.trials(&id)?);
     let (clean, left_out) =
         anonymous::anonymous(Imported { run, contenders, trials }, owner).map_err(|why| refused(&why))?;
-    // What is left to be taken away by a second look was missed by the first.
+    // Anything that a second pass removes was missed by the first.
     let (again, rest) = anonymous::anonymous(clean.clone(), owner).map_err(|why| refused(&why))?;
     if !rest.is_empty() || again != clean {
         return Err(refused(
@@ -183,7 +183,7 @@ fn made_ready(ledger: &Ledger, run: RunRecord, owner: &Owner) -> Result<Ready, F
     Ok(Ready { run: clean.run, files, left_out, texts })
 }
 
-/// Writes each run into a folder of its own; answers which of them were not there before.
+/// Writes each run to its own folder; returns for each whether it is new.
 fn write(path: &Path, ready: &[Ready]) -> Result<Vec<bool>, Failure> {
     let refused = |path: &Path| {
         let path = path.display().to_string();
@@ -199,7 +199,7 @@ fn write(path: &Path, ready: &[Ready]) -> Result<Vec<bool>, Failure> {
             Err(error) => return Err(refused(&whole)(error)),
             Ok(_) => false,
         };
-        // The results come last: a folder without them is no published run yet.
+        // The results come last: a folder without them is not a published run.
         for (name, bytes) in one.files.iter().filter(|_| is_new) {
             own.replace(name, bytes).map_err(refused(&whole.join(name)))?;
         }
@@ -223,7 +223,7 @@ impl Ready {
         }
     }
 
-    /// For people: where it went, or every text that would leave.
+    /// For people: the path, or every text that would be published.
     fn told(&self, out: Option<&Path>, written: bool) -> String {
         let width = text::width();
         let mut said = format!("Run {}: {}\n", self.run.id, self.run.new.title);

@@ -1,5 +1,5 @@
-//! `bakeoff ranks`: becomes the program that speaks MPI, once for each rank.
-//! In: [`RanksArgs`]. Out: that program in this one's place, or why it cannot be.
+//! `bakeoff ranks`: replaces itself by the MPI program, once for each rank.
+//! In: [`RanksArgs`]. Out: that program in place of this one, or why it cannot run.
 
 use crate::args::RanksArgs;
 use crate::failure::Failure;
@@ -7,9 +7,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program that speaks MPI, which this one must not need.
+/// The MPI program; it is separate, so that this one needs no MPI libraries.
 const PROGRAM: &str = "bakeoff-ranks";
-/// Ranks that this job has, as the usual launchers say it before MPI does.
+/// Number of ranks, in the variables that launchers set before MPI starts.
 const SIZES: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "MPI_LOCALNRANKS"];
 
 /// Becomes a rank.
@@ -25,7 +25,7 @@ pub fn ranks(ledger: &Path, args: &RanksArgs) -> Result<u8, Failure> {
     )))
 }
 
-/// Beside this program, else wherever PATH leads.
+/// Next to this program, otherwise from PATH.
 fn program(own: &Path) -> PathBuf {
     let beside = own.with_file_name(PROGRAM);
     if beside.is_file() { beside } else { PROGRAM.into() }
@@ -35,14 +35,14 @@ fn size() -> Option<u32> {
     SIZES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// What the run's own process is asked for, by the first rank.
+/// The command line of the run's own process, which the first rank starts.
 fn words(args: &RanksArgs, size: Option<u32>) -> Result<Vec<String>, Failure> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
-    // Whatever stands before the verb is for all verbs, and taken care of.
+    // Arguments before the verb apply to all verbs and are handled already.
     let verb = typed.iter().position(|word| word == "ranks").unwrap_or(0);
     let typed = without_ledger(&typed[verb + 1..]);
     if let Some(run) = &args.resume {
-        // `resume` refuses whatever else was typed, where it does not know it.
+        // `resume` refuses other options that it does not know.
         let more = typed.into_iter().filter(|word| word != run && word != "--resume" && !word.starts_with("--resume="));
         let id = (!run.is_empty()).then(|| run.clone());
         return Ok(["resume".to_owned()].into_iter().chain(id).chain(more).collect());

@@ -1,5 +1,5 @@
-//! `bakeoff record -o FILE -- COMMAND`: what a program does to the files of a folder, as a trace.
-//! In: a command. Out: a trace file, and what was seen on standard error, as the command has standard output.
+//! `bakeoff record -o FILE -- COMMAND`: records what a program does to the files of a folder, as a trace.
+//! In: a command. Out: a trace file, and a summary on standard error, since the command has standard output.
 
 use super::export::write_new;
 use crate::args::{RecordArgs, WatchedBy};
@@ -30,7 +30,7 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
         kernel: system::machine::describe().kernel,
         free_memory: system::in_memory::available(),
     };
-    // Who interrupts at the terminal means the command; what it did until then is kept.
+    // An interrupt at the terminal is for the command; its calls until then are kept.
     signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)))
         .map_err(|error| Failure::new(format!("preparing for an interruption: {error}")))?;
     let line = crate::text::line_of(&args.command);
@@ -45,7 +45,7 @@ pub fn record(args: &RecordArgs) -> Result<u8, Failure> {
     Err(Failure::new(format!("`{line}` ended with {}; the trace has its calls until then", recorded.status)))
 }
 
-/// What was recorded, and what that cost.
+/// Prints what was recorded, and its overhead.
 fn tell(recorded: &Recorded, bytes: usize) {
     let header = &recorded.trace.header;
     let overhead = &header.overhead;

@@ -1,5 +1,5 @@
-//! `bakeoff run`: carry out a plan, from names on the command line to a verdict.
-//! In: [`RunArgs`]. Out: what a run gives: trials in the ledger, a verdict, a report; claims and a mix where asked for.
+//! `bakeoff run`: runs a plan, from names on the command line to a verdict.
+//! In: [`RunArgs`]. Out: trials in the ledger, a verdict, a report; claims and a mix on request.
 
 use crate::args::{ClaimsArgs, RunArgs};
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use ledger::{Access, Ledger};
 use report::{Material, View};
 use std::path::Path;
 
-/// Resolves what was asked for, and runs it.
+/// Resolves the command line, and runs the plan.
 pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     let (plan, catalogue) = resolve::plan(&args.what)?;
     if let Some(asked) = &args.mix {

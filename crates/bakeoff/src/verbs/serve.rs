@@ -1,5 +1,5 @@
 //! `bakeoff serve`: the ledger in a browser.
-//! In: a ledger, an address. Out: the address to open on standard output, then pages until it is ended.
+//! In: a ledger, an address. Out: the URL on standard output, then pages until the program ends.
 
 use crate::args::ServeArgs;
 use crate::failure::Failure;
@@ -8,9 +8,9 @@ use ledger::{Access, Ledger};
 use std::path::Path;
 use web::Server;
 
-/// Serves the ledger until somebody ends this program.
+/// Serves the ledger until this program is ended.
 pub fn serve(ledger: &Path, args: &ServeArgs) -> Result<u8, Failure> {
-    // What cannot be read is refused now, and not only to the browser.
+    // An unreadable ledger is an error now, not only in the browser.
     Ledger::open(ledger, Access::Read)?.runs()?;
     let server = Server::bind(args.address)?;
     println!("{}", server.url());
@@ -22,6 +22,6 @@ pub fn serve(ledger: &Path, args: &ServeArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What to know of an address that others can reach.
+/// Warning about an address that others can reach.
 pub const OPEN_TO_OTHERS: &str = "Other machines can reach this address. Pages go over the network unencrypted, and anyone who sees the token in \
                                   the address can read them; an ssh tunnel to 127.0.0.1 keeps them private.";

@@ -1,14 +1,14 @@
-//! `bakeoff serve-disk`: the process that serves a disk, which staging starts.
-//! In: a folder, bytes, and questions on standard input. Out: answers on standard output.
+//! `bakeoff serve-disk`: the process that serves a disk; staging starts it.
+//! In: a folder, bytes, and requests on standard input. Out: answers on standard output.
 
 use crate::args::ServeDiskArgs;
 use crate::failure::Failure;
 use system::input::{TEXT_LIMIT, text_file};
 
-/// Serves until nobody asks any more.
+/// Serves until its input ends.
 pub fn serve_disk(args: &ServeDiskArgs) -> Result<u8, Failure> {
     system::process::stay_in_memory();
-    // Without the right to say so it serves all the same: only a machine that is short of memory could then wait for itself.
+    // An error is ignored: the flag only prevents a deadlock in writeback when memory is short.
     let _ = system::calls::serve_blocks();
     let read = |path: &std::path::Path| text_file(path, TEXT_LIMIT).map_err(|why| why.to_string());
     let model = args.model.as_ref().map(|model| axes::described(model, read)).transpose().map_err(Failure::usage)?;

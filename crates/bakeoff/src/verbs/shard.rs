@@ -1,6 +1,6 @@
-//! `bakeoff shard`: the task of a job, whoever started it: one part of the plan, or several one after the other.
+//! `bakeoff shard`: a task of a job: runs one part of the plan, or several in turn, whichever scheduler starts it.
 //! In: the job's folder, and which part. Out: that part's ledger, on this machine.
-//! One that was begun here is gone on with; one that came to its end, here or elsewhere, is not done again.
+//! A part that was started here is resumed; a part that is finished, here or elsewhere, is not run again.
 
 use crate::args::{Output, ResumeArgs, ShardArgs};
 use crate::catalogue::Catalogue;
@@ -12,7 +12,7 @@ use ledger::Ledger;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-/// Carries the parts of this task out.
+/// Runs the parts of this task.
 pub fn shard(args: &ShardArgs) -> Result<u8, Failure> {
     let job = Job::read(&args.folder)?;
     let parts = match args.index {
@@ -42,7 +42,7 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     let path = executions::ledger_of(folder, index, machine)?;
     println!("shard {number} of {}, on {machine}: {}", job.shards, path.display());
     let output = Output { no_report: true, plain: true, words: Some(job.words_of(index)), ..Output::default() };
-    // Held until the end: between looking at the ledger and writing to it another task of this part could begin.
+    // Held until the end: otherwise another task of this part could start between reading the ledger and writing to it.
     let Some(_held) = held(&path)? else {
         println!("another process already runs shard {number} here; this one ends");
         return Ok(0);
@@ -56,7 +56,7 @@ fn one(folder: &Path, job: &Job, index: u32, machine: &str) -> Result<u8, Failur
     session::begin(&path, &plan, &filesystems, &[], &output)
 }
 
-/// The lock of an execution, beside its ledger; None where another process holds it.
+/// The lock of an execution, beside its ledger; None if another process holds it.
 fn held(ledger: &Path) -> Result<Option<File>, Failure> {
     let path = ledger.with_extension("task");
     let failed = |why: String| Failure::new(format!("locking {}: {why}", path.display()));

@@ -1,4 +1,4 @@
-//! `bakeoff show`: the answer of a run, or its tables and figures, in the form asked for.
+//! `bakeoff show`: the answer of a run, or its tables and figures, in the requested form.
 //! In: a run's id, or none for the latest. Out: text on standard output.
 
 use crate::args::ShowArgs;
@@ -24,7 +24,7 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
     let data = if args.json {
         Some(report::export::results(&material, &view)?)
     } else if let Some(asked) = &args.csv {
-        // The command line knows no other names.
+        // The command line accepts no other names.
         let table = report::export::CSV.iter().find(|(name, _)| name == asked);
         table.map(|(_, table)| table(&material, &view))
     } else if args.markdown {

@@ -1,6 +1,6 @@
-//! `bakeoff submit`: a plan over several machines, by Slurm, mpirun or Kubernetes, which are there already.
-//! In: what `run` takes, and how many parts. Out: the job's folder; the numbers of what Slurm was given; its progress.
-//! All parts are of the same work and the same seed, and each has blocks of its own.
+//! `bakeoff submit`: a plan over several machines, with an existing Slurm, mpirun or Kubernetes.
+//! In: the arguments of `run`, and the number of parts. Out: the job's folder; the numbers of the Slurm jobs; progress.
+//! All parts have the same work and seed, and each has its own blocks.
 
 use crate::args::SubmitArgs;
 use crate::cluster::executions;
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::create::Folder;
 
-/// How often a job that is waited for is looked at.
+/// Polling interval while waiting for a job.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// How many looks in a row may find no job before it is taken for gone.
+/// Number of polls in a row without the job after which it is considered gone.
 const UNKNOWN: u32 = 10;
 
 /// The manifest's file.
 const MANIFEST: &str = "kubernetes.json";
 
-/// Makes the job, and hands it over where that is asked for.
+/// Creates the job, and submits it on request.
 pub fn submit(args: &SubmitArgs) -> Result<u8, Failure> {
     let mut what = args.what.clone();
     if what.shard.is_some() {
@@ -94,7 +94,7 @@ fn hand_over(folder: &Path, job: &Job, wait: bool) -> Result<u8, Failure> {
             collect::tell(folder, &collected)?;
             return Ok(u8::from(!collected.missing.is_empty() || collected.run.is_none()));
         }
-        // The last job may have ended just now, and a controller that is busy may not answer.
+        // The last job may have ended just now, or a busy controller may not answer.
         unknown = if slurm::is_under_way(&submitted) { 0 } else { unknown + 1 };
         if unknown > UNKNOWN {
             return Err(Failure::new(format!(

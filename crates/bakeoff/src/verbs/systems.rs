@@ -1,4 +1,4 @@
-//! `bakeoff systems`: which filesystems, schedulers and kernels can compete here; for each that can't, why.
+//! `bakeoff systems`: which filesystems, schedulers and kernels can compete here; for the others, why not.
 //! In: the catalogue and this machine. Out: a list on standard output.
 
 use crate::args::SystemsArgs;
@@ -14,7 +14,7 @@ use staging::System;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Kernels of Debian's stable releases, which are named here though they are not here yet.
+/// Kernels of Debian's stable releases, which are listed even if they are not downloaded.
 const KERNELS: [&str; 2] = ["debian:6.1", "debian:6.12"];
 
 /// What can compete here.
@@ -64,7 +64,7 @@ impl Answer for Systems {
     const SCHEMA: &'static str = "bakeoff-systems";
 }
 
-/// Says what can compete, or downloads a kernel.
+/// Lists what can compete, or downloads a kernel.
 pub fn systems(args: &SystemsArgs) -> Result<u8, Failure> {
     if let Some(kernel) = &args.fetch {
         let kernel = staging::kernel_called(kernel)?;
@@ -126,7 +126,7 @@ fn say(head: &str, text: &str) {
     print!("{}", text::wrapped(text, text::width(), head, "    "));
 }
 
-/// Workloads that run programs, and what of those is missing.
+/// Prints the programs that workloads run, and which of them are missing.
 fn recipes(programs: &[Program]) {
     let (here, missing): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|program| program.found);
     let told = |programs: &[&Program]| {

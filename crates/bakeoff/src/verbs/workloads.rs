@@ -1,4 +1,4 @@
-//! `bakeoff workloads`: which workloads and plans there are, and what can be set.
+//! `bakeoff workloads`: the available workloads and plans, and their options.
 //! In: a name, or none. Out: text on standard output.
 
 use crate::args::WorkloadsArgs;

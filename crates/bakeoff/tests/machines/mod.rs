@@ -1,4 +1,4 @@
-//! Guests for tests: whether they can run here, places whose guests do what a test wants, and what is left of them.
+//! Guests for tests: whether they can run here, places whose guests behave as a test needs, and checks for leftovers.
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 pub const KERNEL: &str = "debian:6.1";
 
-/// Guests are heavy: one at a time.
+/// Guests need many resources: one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The turn, where guests can run here; says why where they cannot.
+/// The lock, if guests can run here; otherwise the test counts as left out, with the reason.
 pub fn guests() -> Option<MutexGuard<'static, ()>> {
     static LACK: OnceLock<Option<String>> = OnceLock::new();
     let lack = LACK.get_or_init(|| {
@@ -35,12 +35,12 @@ pub fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n")
 }
 
-/// Whether Debian's kernel can be had: apt knows it, and the network is there.
+/// Whether Debian's kernel can be downloaded: apt knows it, and the network works.
 pub fn fetched() -> bool {
     staging::fetch_kernel(KERNEL).map_err(|error| println!("{error}")).is_ok()
 }
 
-/// A place with a filesystem of its own description, `odd`, whose mkfs does what the test wants.
+/// A place with a description of its own, `odd`, whose mkfs runs `make`.
 pub fn place_with(make: &str) -> Place {
     let place = Place::new();
     let ext4 = include_str!("../../../../filesystems/ext4.toml");
@@ -62,7 +62,7 @@ pub fn failing(place: &Place, more: &str) -> Said {
     said
 }
 
-/// Nothing of any guest is left: no process, no socket, no loop device, no file but the ledger.
+/// No guest has left anything: no process, socket, loop device or file except the ledger.
 pub fn clean(place: &Place) {
     let here = place.folder().display().to_string();
     let machines = machines(&here);
@@ -78,7 +78,7 @@ pub fn clean(place: &Place) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Ids of QEMU's processes that have a disk and were started in a folder.
+/// Process ids of QEMU with a disk, started in a folder.
 pub fn machines(folder: &str) -> Vec<u32> {
     let folder = PathBuf::from(folder).canonicalize().expect("the folder is there");
     let processes = std::fs::read_dir("/proc").expect("it is there").flatten();
@@ -91,12 +91,12 @@ pub fn machines(folder: &str) -> Vec<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(ours).collect()
 }
 
-/// Waits until a run has booted a machine with a disk, and gives its id.
+/// Waits until a run has booted a machine with a disk, and returns its process id.
 pub fn booted(place: &Place, child: &mut Child) -> u32 {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
         let found = machines(&place.folder().display().to_string());
-        // Its mkfs has begun to write, so it has said hello.
+        // mkfs has started to write, so the agent in the guest is connected.
         if let Some(pid) = found.first().filter(|_| written_images(place) > 0) {
             return *pid;
         }
@@ -106,14 +106,14 @@ pub fn booted(place: &Place, child: &mut Child) -> u32 {
     }
 }
 
-/// Images of a run that something was written to.
+/// Images of a run that were written to.
 pub fn written_images(place: &Place) -> usize {
     let entries = std::fs::read_dir(place.folder()).expect("the folder is there").flatten();
     let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
     images.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.blocks() > 0).count()
 }
 
-/// Writes, so that the test sees it, and then takes longer than the test needs to end it; a lost guest is tried again, and nobody ends that one.
+/// Writes, so that the test can detect it, and then takes longer than the test needs to end the guest. The retry after a lost guest is not ended.
 pub const ENDLESS: &str = "dd if=/dev/urandom of={device} bs=1M count=1 conv=fsync; sleep 15";
 
 pub fn signal(pid: u32, name: &str) {
@@ -121,13 +121,13 @@ pub fn signal(pid: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// Everything that the ledger says of the last run.
+/// The exported records of the last run.
 pub fn exported(place: &Place) -> String {
     place.bakeoff("export --output out.json").well();
     std::fs::read_to_string(place.path("out.json")).expect("it was written")
 }
 
-/// Kills whoever started a machine, and waits until that is gone, too: nobody cleans up, and its guest is in the midst of something.
+/// Kills the process that started a machine and waits until the machine is gone: no cleanup runs, and the guest is in the middle of its work.
 pub fn killed(place: &Place, child: &mut Child) {
     child.kill().expect("it is killed");
     child.wait().expect("it is reaped");

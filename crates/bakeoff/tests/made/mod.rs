@@ -1,5 +1,5 @@
-//! A ledger with a made-up run, through the ledger's own interface: known times, for tests of what is said of them.
-//! In: contenders with their times. Out: a ledger file. None of its figures was ever measured.
+//! A ledger with a made-up run, written through the ledger's own interface: known times, for tests of the output.
+//! In: contenders with their times. Out: a ledger file. None of its figures was measured.
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
@@ -14,29 +14,29 @@ use workload::facts::{PhaseFacts, TotalFacts};
 use workload::outcome::{CpuTime, PhaseOutcome};
 use workload::program::{Cache, Figure};
 
-/// One contender: its name, and the seconds that its phases take, returned and (for writes) durable.
+/// One contender: its name, and the seconds of its phases, returned and (for writes) durable.
 pub struct Made {
     pub name: &'static str,
     /// Create: returned, durable.
     pub create: (f64, f64),
-    /// Read at random.
+    /// Random reads.
     pub read: f64,
     /// Creating in hashed directories; in one directory it takes a second.
     pub hashed: f64,
-    /// By which share times scatter.
+    /// Relative scatter of times.
     pub scatter: f64,
-    /// The modelled disk that it was measured on, where it was one.
+    /// The modelled disk, if any.
     pub disk: Option<&'static str>,
 }
 
 impl Made {
-    /// A contender whose every phase takes `seconds`, and twice that until durable.
+    /// A contender whose phases all take `seconds`, and twice that until durable.
     pub fn of(name: &'static str, seconds: f64) -> Self {
         Self { name, create: (seconds, 2.0 * seconds), read: seconds, hashed: 1.0, scatter: 0.005, disk: None }
     }
 }
 
-/// Keeps a run of these contenders in a ledger; its id.
+/// Stores a run of these contenders in a ledger; returns its id.
 pub fn keep(path: &Path, contenders: &[Made], blocks: u32) -> String {
     let mut ledger = Ledger::open(path, Access::Write).expect("the ledger opens");
     let works = vec![small_files(), directories()];

@@ -1,4 +1,4 @@
-//! A server of this program, asked as a browser or an attacker would; and a headless browser, looked at or driven.
+//! A server of this program, with requests like those of a browser or an attacker; and a headless browser.
 
 use super::Place;
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time in which something that is waited for must have come.
+/// Time limit for anything that is awaited.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A program that serves pages, ended when this is dropped.
+/// A program that serves pages; ended on drop.
 pub struct Server {
     pub child: Child,
     pub address: SocketAddr,
     pub url: String,
 }
 
-/// An answer, taken apart.
+/// A parsed answer.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -41,7 +41,7 @@ impl Server {
         Server::at(child, &url)
     }
 
-    /// Starts a run that is shown while it goes on, and reads the address that it complains of.
+    /// Starts a run with a live page, and reads the URL from standard error.
     pub fn of_run(place: &Place, words: &str) -> Server {
         let mut child = place.spawn_with(words, Stdio::null(), Stdio::piped());
         let mut lines = BufReader::new(child.stderr.take().expect("its complaints")).lines();
@@ -53,12 +53,12 @@ impl Server {
                 None => heard.push(line),
             }
         };
-        // The rest is read and forgotten, so that the program never waits for a reader.
+        // The rest is read and discarded, so that the program never blocks.
         std::thread::spawn(move || lines.for_each(drop));
         Server::at(child, &url)
     }
 
-    /// Follows the news of a run: topics and what they bring, to the end of the stream or until somebody has heard enough.
+    /// Follows the events of a run: topics and values, to the end of the stream or until `enough` returns true.
     pub fn follow(&self, mut enough: impl FnMut(&str, &Value) -> bool) {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
@@ -77,7 +77,7 @@ impl Server {
         }
     }
 
-    /// The status with which the program ends.
+    /// The exit status of the program.
     pub fn ended(mut self) -> Option<i32> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -89,7 +89,7 @@ impl Server {
         panic!("it goes on");
     }
 
-    /// A program that serves at an address it has printed.
+    /// A program that serves at a printed URL.
     pub fn at(child: Child, url: &str) -> Server {
         let rest = url.strip_prefix("http://").unwrap_or_else(|| panic!("an address: {url:?}"));
         let address = rest.split('/').next().unwrap_or_default().parse().expect("an address with its port");
@@ -100,12 +100,12 @@ impl Server {
         self.url.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
     }
 
-    /// The address of a page.
+    /// The URL of a page.
     pub fn way(&self, page: &str) -> String {
         format!("{}{page}", self.url)
     }
 
-    /// A page that must be there.
+    /// A page that must exist.
     pub fn page(&self, page: &str) -> String {
         let answer = self.ask(page);
         assert_eq!(answer.status, 200, "{page}: {answer:?}");
@@ -128,7 +128,7 @@ impl Server {
         self.try_send(request).expect("an answer")
     }
 
-    /// What is answered, if the connection lives that long.
+    /// The answer, if the connection lasts that long.
     pub fn try_send(&self, request: &[u8]) -> Option<Answer> {
         let mut stream = TcpStream::connect(self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
@@ -142,14 +142,14 @@ impl Server {
         Some(Answer { status, head: head.to_owned(), body: body.to_owned() })
     }
 
-    /// Bytes of memory that the program holds.
+    /// Resident memory of the program in bytes.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it lives");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
         line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).expect("a number") << 10
     }
 
-    /// CPU time that the program has taken.
+    /// CPU time of the program.
     pub fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it lives");
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
@@ -169,7 +169,7 @@ impl Drop for Server {
     }
 }
 
-/// A headless browser with a profile of its own.
+/// A headless browser with its own profile.
 pub struct Browser {
     profile: std::path::PathBuf,
 }
@@ -189,7 +189,7 @@ impl Browser {
         command
     }
 
-    /// What a person sees of a page that is whole at once; the browser must not complain.
+    /// The visible text of a static page; the browser must not print console messages.
     pub fn opened(&self, url: &str) -> String {
         self.dumped(url, &["--virtual-time-budget=5000"])
     }
@@ -203,14 +203,14 @@ impl Browser {
     }
 }
 
-/// A tab of a browser that is driven: through two pipes, with Chromium's own protocol.
+/// A tab of a browser that is controlled with Chromium's protocol through two pipes.
 pub struct Tab {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: Option<String>,
     number: u64,
-    /// What the pages complained of.
+    /// Console messages and errors of the pages.
     pub complaints: Vec<String>,
 }
 
@@ -240,13 +240,13 @@ impl Tab {
         tab
     }
 
-    /// Goes to a page, and waits until it is there.
+    /// Opens a page, and waits until it is loaded.
     pub fn go(&mut self, url: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'");
     }
 
-    /// Shows pages at this width, in the light or in the dark.
+    /// Sets the width of pages, and light or dark mode.
     fn as_on(&mut self, width: u32, dark: bool) {
         let metrics = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -263,11 +263,11 @@ impl Tab {
             .clone()
     }
 
-    /// What reaches beyond the page at this width, in the light or in the dark; nothing where all can be seen without moving it sideways.
+    /// Elements beyond the right edge at this width, in light or dark mode; empty if the page needs no horizontal scrolling.
     pub fn beyond(&mut self, width: u32, dark: bool) -> Vec<String> {
         self.as_on(width, dark);
         let mut wide = u64::MAX;
-        // Charts follow the width of the page a moment later.
+        // Charts adapt to the page's width a moment later.
         for _ in 0..30 {
             wide = self.value("document.documentElement.scrollWidth").as_u64().expect("a width");
             if wide <= u64::from(width) {
@@ -334,7 +334,7 @@ impl Drop for Tab {
     }
 }
 
-/// What a person sees of a page: the words of its programs are not among it.
+/// The visible text of a page, without its scripts.
 fn without_scripts(page: &str) -> String {
     let mut parts = page.split("<script");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! A folder of one's own, and the program run in it as a person would.
+//! A temporary folder, and the program run in it like a user would.
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Looks again and again until something is there, for so long.
+/// Polls until a value is available or the time limit is reached.
 pub fn until<T>(patience: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + patience;
     loop {
@@ -23,7 +23,7 @@ pub fn until<T>(patience: Duration, what: &str, mut look: impl FnMut() -> Option
     }
 }
 
-/// A scratch folder in which the program is run.
+/// A scratch folder in which the program runs.
 pub struct Place {
     folder: tempfile::TempDir,
 }
@@ -33,7 +33,7 @@ impl Place {
         Self { folder: tempfile::tempdir().expect("a scratch folder") }
     }
 
-    /// A folder in memory where there is one: for tests that measure a directory and do not care which.
+    /// A folder in memory if possible: for tests that measure any directory.
     pub fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -71,24 +71,24 @@ impl Place {
         command.env("XDG_CONFIG_HOME", self.folder.path().join("config"))
     }
 
-    /// Runs the program to its end.
+    /// Runs the program and waits for its end.
     pub fn bakeoff(&self, words: &str) -> Said {
         Said::from(self.command(words).output().expect("the program starts"))
     }
 
-    /// The same, where words hold spaces.
+    /// The same with arguments that may contain spaces.
     pub fn bakeoff_words(&self, words: &[String]) -> Said {
         Said::from(self.command_of(words).output().expect("the program starts"))
     }
 
-    /// Runs a line of the shell, in which `$BAKEOFF` is the program, for at most a minute.
+    /// Runs a shell line for at most a minute; `$BAKEOFF` is the program.
     pub fn shell(&self, line: &str) -> Said {
         let mut command = Command::new("timeout");
         command.args(["60", "sh", "-c", line]).env("BAKEOFF", env!("CARGO_BIN_EXE_bakeoff"));
         Said::from(self.at_home(&mut command).output().expect("the shell starts"))
     }
 
-    /// Runs the program with its standard output or standard error going to a pipe that nobody reads.
+    /// Runs the program with its standard output or standard error connected to a pipe without a reader.
     pub fn unread(&self, words: &str, stream: Unread) -> Said {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
@@ -100,34 +100,34 @@ impl Place {
         Said::from(command.spawn().and_then(std::process::Child::wait_with_output).expect("the program starts"))
     }
 
-    /// Starts the program with its output and its complaints going there.
+    /// Starts the program with these outputs.
     pub fn spawn_with(&self, words: &str, out: Stdio, err: Stdio) -> Child {
         self.command(words).stdout(out).stderr(err).spawn().expect("the program starts")
     }
 
-    /// Starts the program and goes on.
+    /// Starts the program without waiting.
     pub fn start(&self, words: &str) -> Child {
         self.start_with(words, &[])
     }
 
-    /// The same, with variables in its environment.
+    /// The same with environment variables.
     pub fn start_with(&self, words: &str, variables: &[(&str, &str)]) -> Child {
         quiet(self.command(words).envs(variables.iter().copied()))
     }
 
-    /// The same with words that may hold blanks.
+    /// The same with arguments that may contain spaces.
     pub fn start_words(&self, words: &[String]) -> Child {
         quiet(&mut self.command_of(words))
     }
 }
 
-/// A stream that nobody reads.
+/// A stream without a reader.
 pub enum Unread {
     Out,
     Err,
 }
 
-/// What the program said, and its exit status.
+/// Output and exit status of the program.
 #[derive(Debug)]
 pub struct Said {
     pub status: Option<i32>,
@@ -154,7 +154,7 @@ impl Said {
         self
     }
 
-    /// The program refused with one clear error that holds all of `words`, and a non-zero status.
+    /// The program failed with one clear error that contains all of `words`, and a non-zero status.
     pub fn refused(self, words: &[&str]) -> Self {
         assert!(self.status.is_some_and(|status| status != 0), "{self:#?}");
         for word in words {
@@ -169,14 +169,14 @@ fn quiet(command: &mut Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// A loop device in the place of an empty disk; it may have partitions.
+/// A loop device used as an empty disk; it may have partitions.
 pub struct Disk {
     pub node: String,
     pub file: PathBuf,
 }
 
 impl Disk {
-    /// A disk of so many bytes, on a sparse file that is made.
+    /// A disk of so many bytes, on a new sparse file.
     pub fn new(file: PathBuf, bytes: u64) -> Self {
         std::fs::File::create(&file).and_then(|made| made.set_len(bytes)).expect("a sparse file");
         let attached = Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
@@ -200,14 +200,14 @@ impl Drop for Disk {
     }
 }
 
-/// Whether this process is root; tests that need it say so and do nothing where it is not.
+/// Whether this process is root; if not, the test counts as left out and does nothing.
 pub fn root(_test: &str) -> bool {
     let lack = prerequisites::lack_of("root");
     lack.iter().for_each(|why| prerequisites::leave_out("root", why));
     lack.is_none()
 }
 
-/// What carries the mark of this program on this machine and lies in `folder`: mounts, loop devices, image files.
+/// Leftovers of this program in `folder`: mounts, loop devices, image files.
 pub fn leftovers(folder: &Path) -> Vec<String> {
     let folder = folder.to_string_lossy().into_owned();
     let loops = Command::new("losetup").args(["-l", "-n", "-O", "NAME,BACK-FILE"]).output().expect("losetup runs");
