@@ -1,6 +1,6 @@
-//! Block devices as the kernel shows them in sysfs: size, identity, queue, relatives.
+//! Block devices as sysfs shows them: size, identity, queue, related devices.
 //! In: any path that leads to a device (symlink, partition), or its number. Out: [`BlockDevice`].
-//! Reading only; what may be done to a device is decided elsewhere.
+//! Read only; other modules decide what may be done to a device.
 
 pub use records::{BlockDevice, Number, Queue};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -12,48 +12,48 @@ pub enum BlockError {
     /// stat(2) failed.
     #[error("cannot inspect {path}: {error} (`lsblk` lists the block devices)")]
     Unreachable {
-        /// What was looked at.
+        /// The inspected path.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error text.
         error: String,
     },
-    /// It is something else.
+    /// The path is not a block device.
     #[error("{0} is not a block device (`lsblk` lists them; for a directory use --dir)")]
     NotBlock(PathBuf),
-    /// Its number has no entry in sysfs.
+    /// The device number has no entry in sysfs.
     #[error(
         "{path} has device number {number}, which the kernel does not know: the device is gone, or the node is stale"
     )]
     Unknown {
-        /// The node.
+        /// The device node.
         path: PathBuf,
         /// Its number.
         number: Number,
     },
 }
 
-/// From the form that stat(2) gives.
+/// Converts the form that stat(2) returns.
 pub fn number_from_raw(raw: u64) -> Number {
     Number { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
 }
 
-/// Looking at block devices.
+/// Inspects block devices.
 pub trait Sysfs: Sized {
-    /// Looks at the device that a path leads to.
+    /// Inspects the device that a path leads to.
     fn find(path: &Path) -> Result<BlockDevice, BlockError>;
-    /// Looks at a device by its number; None where the kernel knows none.
+    /// Inspects a device by its number; None where the kernel knows none.
     fn numbered(number: Number) -> Option<BlockDevice>;
-    /// Looks at a device by its name in sysfs.
+    /// Inspects a device by its name in sysfs.
     fn named(name: &str) -> Option<BlockDevice>;
-    /// The device that holds a file's data, as far as the kernel tells: by device number, else by what is mounted there.
+    /// The device that holds a file's data, as far as the kernel shows it: by device number, else by the source of the mount.
     fn beneath(path: &Path) -> Option<BlockDevice>;
     /// All whole disks.
     fn all() -> Vec<BlockDevice>;
-    /// Every device under this one: the disk of a partition, the slaves, the device beneath a loop's backing file, and theirs.
+    /// Every device below this one: the disk of a partition, the slaves, the device that holds a loop's backing file, and theirs.
     fn below(&self) -> Vec<BlockDevice>;
-    /// The partition's number on its disk, and the byte at which it begins there; None for what is no partition.
+    /// The partition's number on its disk, and its first byte there; None for a device that is not a partition.
     fn partition(&self) -> Option<(u32, u64)>;
-    /// What the kernel's own message about this device calls a field: `PARTUUID`, where it is new enough to tell.
+    /// A field of the device's uevent, such as `PARTUUID`; None where the kernel is too old to show it.
     fn event(&self, field: &str) -> Option<String>;
 }
 
@@ -67,7 +67,7 @@ impl Sysfs for BlockDevice {
             return Err(BlockError::NotBlock(path.into()));
         }
         let number = number_from_raw(facts.rdev());
-        // A node of another name may be removed or made anew for something else; the kernel's own is the device's.
+        // A node under another name may be removed or reused for another device; the kernel's own node belongs to the device.
         let found = BlockDevice::numbered(number).filter(|device| node_number(&device.path) == Some(number));
         found.or_else(|| read(number, resolved.clone())).ok_or(BlockError::Unknown { path: resolved, number })
     }
@@ -101,7 +101,7 @@ impl Sysfs for BlockDevice {
     fn below(&self) -> Vec<BlockDevice> {
         let mut found: Vec<BlockDevice> = Vec::new();
         let mut waiting = just_below(self);
-        // Stacks are a handful of layers; the limit is against a loop in sysfs.
+        // Stacks have a handful of layers; the limit guards against a loop in sysfs.
         while let Some(device) = waiting.pop().filter(|_| found.len() < 64) {
             if found.iter().all(|known| known.number != device.number) {
                 waiting.extend(just_below(&device));
@@ -180,7 +180,7 @@ fn serial(disk: &Path) -> Option<String> {
         .or_else(|| udev_serial(disk))
 }
 
-/// SCSI disks tell their serial only in a page of vital product data, or through udev.
+/// SCSI disks show their serial only in a page of vital product data, or through udev.
 fn udev_serial(disk: &Path) -> Option<String> {
     let page = std::fs::read(disk.join("device/vpd_pg80")).ok();
     let from_page = page.and_then(|page| {
@@ -223,13 +223,13 @@ fn partitions(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The kernel marks a backing file whose name was removed.
+/// The kernel appends a mark to a backing file whose name was removed.
 fn backing_file(disk: &Path) -> Option<PathBuf> {
     let text = crate::text(disk.join("loop/backing_file"))?;
     Some(PathBuf::from(text.strip_suffix(" (deleted)").unwrap_or(&text)))
 }
 
-/// Files of `queue/` that are kept: what can be set, and what bounds a request.
+/// Files of `queue/` that are kept: settings, and limits of a request.
 const QUEUE_FILES: [&str; 17] = [
     "read_ahead_kb",
     "nr_requests",

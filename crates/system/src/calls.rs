@@ -1,9 +1,9 @@
-//! System calls in the place of small commands: each stands in the journal as the command that a person would type.
-//! In: what is called for, a limit, a journal. Out: done, or what the system answered.
-//! A process for each of them cost more than the work between two of them. A device that hangs holds whoever calls, so
-//! that is another thread, which is left behind when the limit is over.
+//! System calls instead of small commands; the journal records each as the equivalent shell command.
+//! In: the call, a limit, a journal. Out: success, or the system's error.
+//! A process per call would cost more than the work between two calls. A device that hangs blocks its caller, so each call runs in a thread
+//! of its own, which is abandoned at the limit.
 
-// Three requests without an argument, and one call that has no wrapper yet.
+// Three ioctls without an argument, and one system call that has no wrapper yet.
 #![allow(unsafe_code)]
 
 use crate::command::{CommandError, within};
@@ -29,18 +29,18 @@ const FLUSH_BUFFERS: Opcode = 0x1261;
 pub enum Call {
     /// syncfs(2) on the filesystem of a path.
     Sync(PathBuf),
-    /// Freezes the filesystem of a mount point and thaws it, which makes it write down what its journal holds back.
+    /// Freezes and thaws the filesystem of a mount point, so that it writes out what its journal holds back.
     Checkpoint(PathBuf),
     /// Thaws a filesystem that was left frozen.
     Thaw(PathBuf),
-    /// Drops all pages, dentries and inodes of this machine that are clean.
+    /// Drops all clean pages, dentries and inodes of this machine.
     DropCaches,
-    /// Writes back and forgets the pages of a block device.
+    /// Writes back and drops the cached pages of a block device.
     FlushBuffers(PathBuf),
 }
 
 impl Call {
-    /// The words that a person would type for it.
+    /// The equivalent command, as typed in a shell.
     pub fn words(&self) -> Vec<String> {
         let shell = |line: String| vec!["sh".into(), "-c".into(), line];
         let plain = |words: &[&str], path: &Path| {
@@ -58,10 +58,10 @@ impl Call {
         }
     }
 
-    /// Makes the call, and writes it into the journal; one that plans is only written.
+    /// Makes the call and records it in the journal; a planning journal only records it.
     ///
     /// # Errors
-    /// What the system answered, or that it took longer than `limit`.
+    /// The system's error, or the call took longer than `limit`.
     pub fn make(&self, limit: Duration, journal: &Journal) -> Result<(), CommandError> {
         let mut record = Record::begun(self.words(), journal);
         let began = Instant::now();
@@ -88,25 +88,24 @@ impl Call {
                 request::<THAW>(&root)
             }
             Call::Thaw(path) => request::<THAW>(&opened(path)?),
-            // Written as it is: "1" would leave dentries and inodes.
+            // "1" would leave dentries and inodes cached.
             Call::DropCaches => File::options().write(true).open(DROP_CACHES)?.write_all(b"3"),
             Call::FlushBuffers(path) => flush_buffers(&opened(path)?),
         }
     }
 }
 
-/// Writes back and forgets the pages of an open block device (BLKFLSBUF).
+/// Writes back and drops the cached pages of an open block device (BLKFLSBUF).
 ///
 /// # Errors
-/// What the system answered: it is no block device, or this process may not.
+/// The system's error: it is not a block device, or this process lacks the right.
 pub fn flush_buffers(device: impl AsFd) -> std::io::Result<()> {
     request::<FLUSH_BUFFERS>(device)
 }
 
-/// Bytes of an open file or block device that are in the page cache (cachestat(2), Linux 6.5 or newer); None where the
-/// kernel cannot tell.
+/// Bytes of an open file or block device in the page cache (cachestat(2), Linux 6.5 or newer); None where the kernel lacks the call.
 pub fn cached_bytes(file: impl AsFd) -> Option<u64> {
-    // Number of the call on every architecture that Linux supports since 5.1.
+    // The call has this number on every architecture that Linux supports since 5.1.
     const CACHESTAT: libc::c_long = 451;
     let range = [0u64, 0u64];
     let mut found = [0u64; 5];
@@ -116,13 +115,13 @@ pub fn cached_bytes(file: impl AsFd) -> Option<u64> {
     (answer == 0).then(|| found[0].saturating_mul(rustix::param::page_size() as u64))
 }
 
-/// Tells the kernel that this process serves a block device or a filesystem (PR_SET_IO_FLUSHER, Linux 5.6): memory that it asks for is not got by writing back
-/// to what it serves.
+/// Marks this process as one that serves a block device or a filesystem (PR_SET_IO_FLUSHER, Linux 5.6): its memory allocations do not
+/// trigger writeback to what it serves.
 ///
 /// # Errors
-/// What the system answered: it needs CAP_SYS_RESOURCE.
+/// The system's error: the call needs CAP_SYS_RESOURCE.
 pub fn serve_blocks() -> std::io::Result<()> {
-    // <linux/prctl.h>; the C library's header does not have it everywhere.
+    // <linux/prctl.h>; the C library's header lacks it on some systems.
     const SET_IO_FLUSHER: libc::c_int = 57;
     const YES: libc::c_ulong = 1;
     // SAFETY: the request takes numbers only, and concerns this process alone.
@@ -179,7 +178,7 @@ mod tests {
     fn pages_of_a_file_are_counted_where_the_kernel_can() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[7; 64 << 10]).expect("written");
-        // Just written, it is cached whole, unless this folder's filesystem keeps no pages at all.
+        // Just written, the file is fully cached, unless the folder's filesystem caches no pages at all.
         if let Some(bytes) = cached_bytes(&file) {
             assert!(bytes == 64 << 10 || bytes == 0, "{bytes}");
         }

@@ -1,11 +1,11 @@
-//! Whether a failure belongs to what was asked for or to the moment, decided where the failure is known.
-//! In: an errno, an exit status, a signal. Out: a [`Cause`], by which others decide whether to try again.
-//! No sentence is read for it: their words change with versions and languages.
+//! Whether a failure is due to the request or to a temporary condition, decided where the failure is known.
+//! In: an errno, an exit status, a signal. Out: a [`Cause`], by which callers decide whether to retry.
+//! Error texts are not parsed: they change with versions and languages.
 
 use records::Cause;
 use rustix::io::Errno;
 
-/// What an errno says of the moment, and nothing of what was asked for.
+/// Errnos of a temporary condition, which do not depend on the request.
 const OF_THE_MOMENT: [Errno; 18] = [
     Errno::NOSPC,
     Errno::DQUOT,
@@ -22,24 +22,24 @@ const OF_THE_MOMENT: [Errno; 18] = [
     Errno::NXIO,
     Errno::NODEV,
     Errno::NOBUFS,
-    // What a filesystem that was switched to read-only after an error answers.
+    // A filesystem that became read-only after an error.
     Errno::ROFS,
-    // What a filesystem answers whose server is gone.
+    // A filesystem whose server is gone.
     Errno::NOTCONN,
     Errno::CONNABORTED,
 ];
 
-/// By the number that the system answered.
+/// The cause for an errno.
 pub fn of_errno(errno: Errno) -> Cause {
     if OF_THE_MOMENT.contains(&errno) { Cause::Passing } else { Cause::Lasting }
 }
 
-/// By an error of the standard library; [`Cause::Unclear`] where no system call made it.
+/// The cause for an error of the standard library; [`Cause::Unclear`] where no system call failed.
 pub fn of_io(error: &std::io::Error) -> Cause {
     error.raw_os_error().map_or(Cause::Unclear, |number| of_errno(Errno::from_raw_os_error(number)))
 }
 
-/// By an exit status that does not mean success. A shell and `nsenter` answer 128 and the signal for a command that one ended.
+/// The cause for an exit status that is not success. A shell and `nsenter` return 128 plus the signal for a command that a signal ended.
 pub fn of_status(status: i32) -> Cause {
     const SIGNALS: std::ops::RangeInclusive<i32> = 129..=159;
     if SIGNALS.contains(&status) { Cause::Passing } else { Cause::Unclear }

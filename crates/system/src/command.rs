@@ -1,6 +1,6 @@
 //! The one place that runs commands: with a time limit, every call recorded.
-//! In: program and arguments, a limit, a journal. Out: what it answered, or an error that says what was run and answered.
-//! A command runs in a process group of its own, so that a Ctrl-C at the terminal does not cut an mkfs in half.
+//! In: program and arguments, a limit, a journal. Out: its output, or an error that names the command and its output.
+//! Each command runs in its own process group, so that a Ctrl-C at the terminal does not interrupt an mkfs.
 
 use crate::cause;
 use crate::journal::{self, Journal, Record, typed};
@@ -16,13 +16,13 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a command may take unless it says otherwise.
+/// Default time limit of a command.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a killed command is waited for.
+/// How long to wait for a killed command to end.
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 
-/// Bytes of standard output, and as many of standard error, that are kept.
+/// Bytes kept of standard output, and as many of standard error.
 pub const OUTPUT_LIMIT: usize = 256 << 10;
 
 /// One command, not yet run.
@@ -32,11 +32,11 @@ pub struct Command {
     limit: Duration,
     accepted: Vec<i32>,
     hint: Option<String>,
-    /// A path that words name, and the open file that is meant.
+    /// A path that arguments name, and the open file that replaces it.
     through: Option<(String, Arc<File>)>,
 }
 
-/// What a command answered.
+/// Output of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Exit status.
@@ -49,57 +49,57 @@ pub struct Answer {
     pub elapsed: Duration,
 }
 
-/// A command that did not do what it was run for.
+/// A command that failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("`{command}` {what}{}{}", answered(.answer), hinted(.hint))]
 pub struct CommandError {
-    /// As a person would type it.
+    /// The command as typed in a shell.
     pub command: String,
     /// What went wrong.
     pub what: Failure,
-    /// What it answered: the end of standard error, or of standard output where the former is empty.
+    /// The end of standard error, or of standard output where standard error is empty.
     pub answer: String,
-    /// What the person can do; empty where nothing is known.
+    /// What the user can do; empty where nothing is known.
     pub hint: String,
 }
 
 /// How a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The program is not there.
+    /// The program was not found.
     #[error("could not be started: the program was not found")]
     Missing,
-    /// It could not be started for another reason.
+    /// The program could not be started for another reason.
     #[error("could not be started: {answer}")]
     NotStarted {
-        /// What the system answered.
+        /// The system's error text.
         answer: Box<str>,
-        /// Whether that may pass.
+        /// Whether a retry may succeed.
         cause: Cause,
     },
-    /// A system call in its place was refused: what the system answered, and whether that may pass.
+    /// A system call made instead of the command failed: the system's error text, and whether a retry may succeed.
     #[error("was refused: {0}")]
     Refused(Box<str>, Cause),
-    /// It took longer than its limit and was killed.
+    /// The command took longer than its limit and was killed.
     #[error("was killed: it took longer than {0} s")]
     OutOfTime(u64),
-    /// A signal ended it.
+    /// A signal ended the command.
     #[error("was killed by signal {}", signal_in_words(*.0))]
     Signal(i32),
-    /// It ended with a status that does not mean success.
+    /// The command ended with a status that is not success.
     #[error("failed with status {0}")]
     Status(i32),
 }
 
 impl Failure {
-    /// Whether it may work the next time.
+    /// Whether a retry may succeed.
     pub fn cause(&self) -> Cause {
         match self {
             Failure::Missing => Cause::Lasting,
             Failure::NotStarted { cause, .. } | Failure::Refused(_, cause) => *cause,
-            // Whoever killed it, what was asked for had no part in it.
+            // Whatever sent the signal, the request did not cause it.
             Failure::Signal(_) => Cause::Passing,
-            // A device that hung for a while, or work without an end.
+            // A device that hung for a while, or work that does not end.
             Failure::OutOfTime(_) => Cause::Unclear,
             Failure::Status(status) => cause::of_status(*status),
         }
@@ -107,7 +107,7 @@ impl Failure {
 }
 
 impl CommandError {
-    /// Whether it may work the next time.
+    /// Whether a retry may succeed.
     pub fn cause(&self) -> Cause {
         self.what.cause()
     }
@@ -129,7 +129,7 @@ fn hinted(hint: &str) -> String {
 }
 
 impl Command {
-    /// A command from its words.
+    /// A command from its arguments.
     pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Command {
         Command {
             argv: argv.into_iter().map(Into::into).collect(),
@@ -140,48 +140,48 @@ impl Command {
         }
     }
 
-    /// A line for the shell, for what needs a redirection.
+    /// A shell command line, for what needs a redirection.
     pub fn shell(line: impl Into<String>) -> Command {
         Command::new(["sh".to_string(), "-c".to_string(), line.into()])
     }
 
-    /// Runs it behind these words (`nsenter ... --`); none for no prefix.
+    /// Prepends these words (`nsenter ... --`); an empty list adds no prefix.
     pub fn prefixed(mut self, prefix: &[String]) -> Command {
         self.argv.splice(0..0, prefix.iter().cloned());
         self
     }
 
-    /// How long it may take.
+    /// Sets the time limit.
     pub fn limit(mut self, limit: Duration) -> Command {
         self.limit = limit;
         self
     }
 
-    /// Exit statuses that mean success, instead of 0 alone.
+    /// Sets the exit statuses that mean success, instead of 0 alone.
     pub fn accept(mut self, accepted: &[i32]) -> Command {
         self.accepted = accepted.to_vec();
         self
     }
 
-    /// What the person can do when it fails.
+    /// Sets the advice to the user for a failure.
     pub fn hint(mut self, hint: impl Into<String>) -> Command {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Has words that name `path` (`PATH`, `of=PATH`) lead to this open file, whatever lies at the path by then: in a folder
-    /// where others can write it may be another by now. The journal keeps the path, as a person would type it.
+    /// Redirects arguments that name `path` (`PATH`, `of=PATH`) to this open file: in a folder that others can write, the path may name
+    /// another file by now. The journal keeps the path, as typed in a shell.
     pub fn through(mut self, path: &Path, file: &Arc<File>) -> Command {
         self.through = Some((path.display().to_string(), Arc::clone(file)));
         self
     }
 
-    /// As a person would type it.
+    /// The command as typed in a shell.
     pub fn typed(&self) -> String {
         typed(&self.argv)
     }
 
-    /// Runs it to its end.
+    /// Runs the command to its end.
     pub fn run(&self, journal: &Journal) -> Result<Answer, CommandError> {
         let mut record = Record::begun(self.argv.clone(), journal);
         if journal.is_planning() {
@@ -206,8 +206,8 @@ impl Command {
         outcome
     }
 
-    /// Makes a system call in its place, for files that are open already; the journal shows the command that does the same.
-    /// What the call returns takes the place of standard output.
+    /// Makes a system call instead of running the command, for files that are already open; the journal shows the equivalent command. The
+    /// call's return value replaces standard output.
     pub fn in_place(
         &self,
         journal: &Journal,
@@ -235,12 +235,12 @@ impl Command {
         outcome
     }
 
-    /// Starts it and leaves it running, with its output going to `log`. The caller ends it.
+    /// Starts the command and leaves it running, with its output going to `log`. The caller ends it.
     pub fn start(&self, journal: &Journal, log: &Path) -> Result<(Child, Process), CommandError> {
         self.started(journal, log, |mut command| command.spawn())
     }
 
-    /// The same for one that nobody could end once this process is gone: it is killed with it.
+    /// As [`Command::start`], but the command is killed when this process ends: nothing else would end it then.
     pub fn start_tied(&self, journal: &Journal, log: &Path) -> Result<(Child, Process), CommandError> {
         self.started(journal, log, crate::tied::spawn)
     }
@@ -272,7 +272,7 @@ impl Command {
         started
     }
 
-    /// The record of one that was started before and has ended: what it said last, and what is to be remarked.
+    /// The record of a command that was started earlier and has ended: its last output, and a remark.
     pub fn record_of(&self, status: Option<i32>, said: String, remark: &str) -> Record {
         Record {
             status,
@@ -288,7 +288,7 @@ impl Command {
         command
             .args(self.argv.iter().skip(1).map(|word| self.led(word)))
             .stdin(Stdio::null())
-            // Answers are read by programs, so they must come in one language.
+            // Programs parse the output, so it must be in one language.
             .env("LC_ALL", "C")
             .env(OWNER_VARIABLE, Process::current().to_string())
             .process_group(0);
@@ -296,7 +296,7 @@ impl Command {
         command
     }
 
-    /// A word with the path in it replaced by the file that is meant.
+    /// An argument with the path in it replaced by the open file.
     fn led(&self, word: &str) -> String {
         let Some((path, file)) = &self.through else { return word.into() };
         match word.strip_suffix(path.as_str()) {
@@ -358,14 +358,14 @@ impl Command {
     }
 }
 
-/// Makes a call in a thread of its own, which is left behind where a device does not answer within the limit.
+/// Makes a call in a thread of its own, which is abandoned if the device does not respond within the limit.
 pub(crate) fn within<Done: Send + 'static>(
     limit: Duration,
     call: impl FnOnce() -> std::io::Result<Done> + Send + 'static,
 ) -> Result<Done, Failure> {
     let (send, done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // Nothing receives it where the limit was over first.
+        // After the limit nothing receives the result.
         let _ = send.send(call());
     });
     match done.recv_timeout(limit) {
@@ -382,18 +382,18 @@ fn not_started(error: &std::io::Error) -> Failure {
     }
 }
 
-/// Ends a command and whatever it started, and takes it off the process table. One that waits for a device in the kernel ends only
-/// when that answers: it is left behind, killed, so that nobody hangs with it.
+/// Kills and reaps a command and its process group. A process that waits for a device in the kernel ends only when the device responds; it is
+/// left behind, killed, so that the caller does not hang with it.
 fn kill_group(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
-        // It may have ended in this very moment; then there is nothing to kill.
+        // The process may just have ended; then there is nothing to kill.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     crate::process::reap(child, REAP_LIMIT);
 }
 
-/// The output of a command, gathered beside it so that a full pipe never stops it.
+/// The output of a command, collected by a thread so that a full pipe never blocks the command.
 struct Gathering {
     text: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
     done: std::sync::mpsc::Receiver<()>,
@@ -419,14 +419,14 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Gathering {
     Gathering { text, done }
 }
 
-/// What was gathered; a daemon that inherited the pipe is not waited for.
+/// The collected output; a daemon that inherited the pipe is not waited for.
 fn gathered(gathering: Gathering) -> String {
     let _ = gathering.done.recv_timeout(Duration::from_secs(1));
     let text = gathering.text.lock().map(|text| text.clone()).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Where a program is; None where it is nowhere. As root, only one that no other user can exchange is found.
+/// Finds a program; None where no folder has it. As root, only a program that no other user can replace is found.
 pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
     tool_environment::here().find(name)
 }
@@ -527,7 +527,7 @@ mod tests {
         let log = tempfile::NamedTempFile::new().expect("a file");
         let (mut child, process) =
             Command::new(["sleep", "54322"]).start(&Journal::new(), log.path()).expect("started");
-        // Until exec the child still has our own environment.
+        // Until exec the child still has this process's environment.
         let end = Instant::now() + Duration::from_secs(5);
         while !Process::current().orphans().contains(&process) {
             assert!(Instant::now() < end, "it is not found");

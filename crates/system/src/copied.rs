@@ -1,8 +1,8 @@
-//! What a machine lacks that goes on as a copy of another one: the time of day, and randomness that no other copy has.
-//! In: both, from whoever made the copy. Out: this machine's clock is set, and its kernel draws anew from what it was given.
+//! State that a cloned machine must renew: the time of day, and random numbers that no other clone has.
+//! In: both, from the process that made the clone. Out: the clock is set, and the kernel's generator is reseeded from the given bytes.
 //! Sources: clock_settime(2), random(4).
 
-// Two requests of /dev/urandom.
+// Two ioctls of /dev/urandom.
 #![allow(unsafe_code)]
 
 use rustix::fs::{Mode, OFlags};
@@ -11,7 +11,7 @@ use rustix::time::{ClockId, Timespec, clock_settime};
 use std::io;
 use std::time::Duration;
 
-/// Bytes of a seed: what the kernel's generator keeps.
+/// Bytes of a seed: the state of the kernel's generator.
 pub const SEED: usize = 32;
 
 /// RNDADDENTROPY and RNDRESEEDCRNG (linux/random.h).
@@ -29,7 +29,7 @@ struct Pool {
 /// Sets this machine's clock to a time since 1970 in UTC.
 ///
 /// # Errors
-/// What the system answered: only root may.
+/// The system's error: only root may set it.
 pub fn set_clock(since_epoch: Duration) -> io::Result<()> {
     let refused = |error: std::num::TryFromIntError| io::Error::new(io::ErrorKind::InvalidInput, error);
     let seconds = i64::try_from(since_epoch.as_secs()).map_err(refused)?;
@@ -37,15 +37,15 @@ pub fn set_clock(since_epoch: Duration) -> io::Result<()> {
     Ok(clock_settime(ClockId::Realtime, time)?)
 }
 
-/// Has the kernel draw from this seed, too, from now on.
+/// Mixes this seed into the kernel's random number generator.
 ///
 /// # Errors
-/// What the system answered: only root may.
+/// The system's error: only root may do it.
 pub fn stir(seed: &[u8; SEED]) -> io::Result<()> {
     let device = rustix::fs::open("/dev/urandom", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let pool = Pool { bits: (SEED * 8) as i32, bytes: SEED as i32, seed: *seed };
-    // SAFETY: the first request reads the structure that random(4) describes, with as many bytes behind it as it says; the
-    // second takes no argument. Neither writes to this process's memory.
+    // SAFETY: the first request reads the structure that random(4) describes, with as many bytes after it as its field states; the second
+    // takes no argument. Neither writes to this process's memory.
     unsafe {
         ioctl(&device, Setter::<ADD_ENTROPY, Pool>::new(pool))?;
         ioctl(&device, NoArg::<RESEED>::new())?;
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn who_may_not_is_told_and_who_may_has_stirred() {
-        // More randomness harms no machine; without root the kernel takes none.
+        // Adding randomness harms no machine; without root the kernel refuses it.
         let stirred = stir(&[7; SEED]);
         assert_eq!(stirred.is_ok(), crate::process::is_root(), "{stirred:?}");
     }

@@ -1,6 +1,6 @@
-//! Counters of the kernel, and what happened between two looks at them.
-//! In: /proc/diskstats, /proc/stat, /proc/loadavg, /proc/pressure, cpu frequencies. Out: [`Evidence`].
-//! A look costs well under a millisecond, so one stands before and one behind every phase.
+//! Kernel counters, and what changed between two snapshots of them.
+//! In: /proc/diskstats, /proc/stat, /proc/loadavg, /proc/pressure, CPU frequencies. Out: [`Evidence`].
+//! A snapshot costs well under a millisecond, so one is taken before and one after every phase.
 
 use crate::block::{BlockDevice, Sysfs as _};
 use crate::in_memory;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What is watched: the device under test, and what lies beneath it.
+/// What is watched: the device under test, and the devices below it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
-    /// Name of the device under test in /proc/diskstats; absent where the work is on none (tmpfs, network).
+    /// Name of the device under test in /proc/diskstats; absent where the work uses none (tmpfs, network).
     pub device: Option<String>,
     /// Names of the other devices of its volume, which are counted with it.
     #[serde(default)]
     pub members: Vec<String>,
-    /// Names of the devices beneath it, whose traffic is its own: the disk of a partition, the disk under a loop image.
+    /// Names of the devices below it, whose traffic counts as its own: the disk of a partition, the disk under a loop image.
     pub beneath: Vec<String>,
-    /// It lies in memory, so that what other devices do is nothing to it.
+    /// The device is in memory, so that traffic of other devices does not affect it.
     pub in_memory: bool,
 }
 
 impl Watch {
-    /// Watches a device, and finds what is beneath it.
+    /// Watches a device, and finds the devices below it.
     pub fn device(device: &BlockDevice) -> Watch {
         let file = device.backing_file.as_ref().and_then(|file| std::fs::File::open(file).ok());
         Watch {
@@ -54,7 +54,7 @@ impl Watch {
     }
 }
 
-/// One look at all counters.
+/// One snapshot of all counters.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     taken: Instant,
@@ -66,7 +66,7 @@ pub struct Snapshot {
     forks: u64,
 }
 
-/// What a device did, in requests, bytes and time.
+/// Activity of a device, in requests, bytes and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Requests read.
@@ -85,12 +85,12 @@ pub struct Traffic {
     pub flushes: u64,
     /// Requests merged before they reached the device.
     pub merges: u64,
-    /// Time during which at least one request was under way, in nanoseconds.
+    /// Time during which at least one request was in flight, in nanoseconds.
     pub busy_ns: u64,
-    /// Time of all reads together, each from its beginning to its end, in nanoseconds.
+    /// Total time of all reads, each from start to completion, in nanoseconds.
     #[serde(default)]
     pub read_ns: u64,
-    /// The same of writes; those that ask for a flush contain its time.
+    /// The same of writes; a write that requests a flush includes the flush time.
     #[serde(default)]
     pub write_ns: u64,
     /// The same of flushes.
@@ -99,7 +99,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// What the device of this name did since the system started, and nothing else of the machine: a look that costs little.
+    /// Activity of the device of this name since boot, without the other counters, so that it is cheap.
     pub fn of(name: &str) -> Option<Traffic> {
         disks().remove(name)
     }
@@ -109,7 +109,7 @@ impl Traffic {
         self.read_bytes + self.written_bytes
     }
 
-    /// Each count joined with the same of another.
+    /// Combines each counter with the same of another.
     fn joined(self, other: Traffic, join: fn(u64, u64) -> u64) -> Traffic {
         Traffic {
             reads: join(self.reads, other.reads),
@@ -128,18 +128,18 @@ impl Traffic {
     }
 }
 
-/// What one device has done and has in hand, at little cost; for whoever waits until it is idle.
+/// A cheap snapshot of one device's completed and pending requests, for callers that wait until the device is idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity(String);
 
 impl Activity {
-    /// Looks at a device by its name; None where there is none.
+    /// Reads a device by its name; None where it does not exist.
     pub fn of(name: &str) -> Option<Activity> {
-        // A partition's folder lies there too.
+        // A partition's folder is there too.
         crate::text(std::path::Path::new("/sys/class/block").join(name.replace('/', "!")).join("stat")).map(Activity)
     }
 
-    /// Whether requests are under way: the ninth field of block/stat.rst.
+    /// Whether requests are in flight: the ninth field of block/stat.rst.
     pub fn is_busy(&self) -> bool {
         self.0.split_whitespace().nth(8).is_some_and(|in_flight| in_flight != "0")
     }
@@ -154,16 +154,16 @@ pub struct SystemCpu {
     pub system_ns: u64,
     /// In interrupts, hard and soft.
     pub irq_ns: u64,
-    /// Idle while I/O was under way.
+    /// Idle while I/O was pending.
     pub iowait_ns: u64,
     /// Idle.
     pub idle_ns: u64,
-    /// Ready to run while the hypervisor ran somebody else.
+    /// Ready to run while the hypervisor ran another guest.
     pub steal_ns: u64,
 }
 
 impl SystemCpu {
-    /// Time that somebody computed here.
+    /// Time in which the processors worked.
     pub fn busy_ns(&self) -> u64 {
         self.user_ns + self.system_ns + self.irq_ns
     }
@@ -173,7 +173,7 @@ impl SystemCpu {
         self.busy_ns() + self.iowait_ns + self.idle_ns + self.steal_ns
     }
 
-    /// Each time joined with the same of another.
+    /// Combines each time with the same of another.
     fn joined(&self, other: &SystemCpu, join: fn(u64, u64) -> u64) -> SystemCpu {
         SystemCpu {
             user_ns: join(self.user_ns, other.user_ns),
@@ -197,31 +197,31 @@ pub struct Pressure {
     pub memory_ns: Option<u64>,
 }
 
-/// What happened between two looks.
+/// What happened between two snapshots.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Time between the looks, in nanoseconds.
+    /// Time between the snapshots, in nanoseconds.
     pub elapsed_ns: u64,
     /// The device under test; absent where there is none.
     pub device: Option<Traffic>,
-    /// The devices beneath it, by name.
+    /// The devices below it, by name.
     pub beneath: BTreeMap<String, Traffic>,
-    /// Devices that have nothing to do with the test and still moved something, by name; none for a device in memory.
+    /// Devices unrelated to the test that moved data, by name; empty for a device in memory.
     pub foreign: BTreeMap<String, Traffic>,
     /// CPU of the whole system.
     pub cpu: SystemCpu,
     /// Waiting for resources.
     pub pressure: Pressure,
-    /// Load average over one minute at the end; absent where /proc does not tell.
+    /// Load average over one minute at the end; absent where /proc does not show it.
     pub load: Option<f64>,
-    /// Mean frequency of the processors at both looks, in kHz; absent where it is not shown here.
+    /// Mean frequency of the processors at both snapshots, in kHz; absent where it is not shown here.
     pub frequency_khz: Option<(u64, u64)>,
     /// Processes that were started anywhere on this machine.
     pub forks: u64,
 }
 
 impl Evidence {
-    /// This and what happened later, without what lay between the two.
+    /// Adds later evidence; what happened between the two is left out.
     pub fn and(mut self, later: Evidence) -> Evidence {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         let add = |traffic: Traffic, other: Traffic| traffic.joined(other, u64::saturating_add);
@@ -248,8 +248,8 @@ impl Evidence {
         }
     }
 
-    /// The same with all that the device did from the first part to the last, such as read-ahead that was still under way at the end of one. The devices below it
-    /// had that to do as well.
+    /// Replaces the device's traffic by its total from the first part to the last, such as read-ahead still in flight at the end of a part.
+    /// The devices below did that work as well.
     pub fn with_all_of(mut self, device: Option<Traffic>) -> Evidence {
         if let (Some(seen), Some(all)) = (self.device, device) {
             let between = all.joined(seen, u64::saturating_sub);
@@ -261,7 +261,7 @@ impl Evidence {
 }
 
 impl Snapshot {
-    /// Looks at the counters now.
+    /// Reads the counters now.
     pub fn take() -> Snapshot {
         let (cpu, forks) = system();
         Snapshot {
@@ -275,12 +275,12 @@ impl Snapshot {
         }
     }
 
-    /// What a device did since boot.
+    /// Activity of a device since boot.
     pub fn traffic(&self, name: &str) -> Option<Traffic> {
         self.disks.get(name).copied()
     }
 
-    /// What happened since an earlier look.
+    /// What happened since an earlier snapshot.
     pub fn since(&self, before: &Snapshot, watch: &Watch) -> Evidence {
         let change = |name: &String| {
             let after = self.disks.get(name)?;
@@ -371,7 +371,7 @@ fn pressure(resource: &str) -> Option<u64> {
     total.trim().parse::<u64>().ok().map(|microseconds| microseconds * 1000)
 }
 
-/// At most 16 processors are looked at: reading a frequency can interrupt that processor.
+/// Reads at most 16 processors: reading a frequency can interrupt that processor.
 fn frequencies() -> Vec<u64> {
     (0..16)
         .map_while(|cpu| crate::number(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")))

@@ -1,6 +1,6 @@
-//! Creates files and folders without following anybody's links.
+//! Creates files and folders without following other users' links.
 //! In: a path or an open folder, and bytes. Out: new files, atomically replaced files, folders; existing data is never truncated.
-//! Links on the way are followed only where root, the caller or whoever called sudo made them; the last part of a path never.
+//! Links within a path are followed only if root, the caller or the user behind sudo owns them; the last component never is.
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::way::{FOLDER_MODE, refused, walk};
 pub use crate::way::{resolved, split};
 
-/// Names that are tried for a file on its way to its place.
+/// Temporary names that are tried for a file.
 const FRESH_NAMES_LIMIT: u32 = 100;
 
 /// Names that are listed of one folder.
@@ -26,7 +26,7 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Mode of files that only their owner can open.
 const PRIVATE_MODE: Mode = Mode::from_raw_mode(0o600);
 
-/// An open folder: whatever is renamed or linked above it afterwards, files go into this one.
+/// An open folder: files go into it even if folders above it are later renamed or linked.
 #[derive(Debug)]
 pub struct Folder {
     handle: OwnedFd,
@@ -37,23 +37,23 @@ impl Folder {
     /// Opens a folder that exists.
     ///
     /// # Errors
-    /// It is missing, is no folder, is itself a symbolic link, or lies behind a link that a stranger made.
+    /// It is missing, is not a folder, is itself a symbolic link, or is behind a link of another user.
     pub fn open(path: &Path) -> io::Result<Folder> {
         Self::reach(path, false)
     }
 
-    /// Opens a folder and makes it, and those above it, where they are missing.
+    /// Opens a folder and creates it, and those above it, where they are missing.
     ///
     /// # Errors
-    /// As [`Folder::open`], and what the system answers to making one.
+    /// As [`Folder::open`], and the system's error when creating one.
     pub fn make(path: &Path) -> io::Result<Folder> {
         Self::reach(path, true)
     }
 
-    /// Makes a folder that must not exist yet; those above it must.
+    /// Creates a folder that must not exist yet; those above it must.
     ///
     /// # Errors
-    /// Something of that name is there, or the folder above it cannot be used.
+    /// The name exists, or the folder above it cannot be used.
     pub fn make_new(path: &Path) -> io::Result<Folder> {
         let (above, name) = split(path)?;
         let above = Folder::open(&above)?;
@@ -67,25 +67,25 @@ impl Folder {
             return Err(is_link(path));
         }
         let way = walk(path, make)?;
-        // What was walked to is a mere place; listing and making need an open folder.
+        // The walk ends in an O_PATH descriptor; listing and creating need an open folder.
         let handle = fs::openat(&way, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Folder { handle, path: path.to_owned() })
     }
 
-    /// Where it is, as it was named.
+    /// The path as it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open folder, for calls of one's own.
+    /// The open folder, for other calls of the caller.
     pub fn handle(&self) -> &OwnedFd {
         &self.handle
     }
 
-    /// A folder in this one, made where it is missing.
+    /// A folder in this one, created where it is missing.
     ///
     /// # Errors
-    /// A name that leads elsewhere, something else of that name (a link too), or what the system answers.
+    /// A name that leads elsewhere, something else of that name (a link too), or the system's error.
     pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         let name = plain(name.as_ref())?;
         let path = self.path.join(name);
@@ -99,15 +99,15 @@ impl Folder {
         Ok(Folder { handle, path })
     }
 
-    /// A new file for reading and writing; nothing of that name may be there, not even a link that leads nowhere.
+    /// A new file for reading and writing; the name must not exist, not even as a dangling link.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`], a name that leads elsewhere, or what the system answers.
+    /// [`ErrorKind::AlreadyExists`], a name that leads elsewhere, or the system's error.
     pub fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.new_with_mode(name.as_ref(), FILE_MODE)
     }
 
-    /// As [`Folder::new_file`], with mode 0600 from its creation on: no other user can ever open it.
+    /// As [`Folder::new_file`], with mode 0600 from creation on: other users can never open it.
     ///
     /// # Errors
     /// As [`Folder::new_file`].
@@ -120,10 +120,10 @@ impl Folder {
         Ok(File::from(fs::openat(&self.handle, plain(name)?, flags, mode)?))
     }
 
-    /// A file that is read and written in place (a lock, a log, which is appended to); made where it is missing, never truncated.
+    /// A file that is read and written in place (a lock, a log in append mode); created where it is missing, never truncated.
     ///
     /// # Errors
-    /// A symbolic link, a file that has a second name, anything but a plain file, or what the system answers.
+    /// A symbolic link, a file with a second name, anything but a regular file, or the system's error.
     pub fn kept_file(&self, name: impl AsRef<OsStr>, append: bool) -> io::Result<File> {
         let name = plain(name.as_ref())?;
         let mut last = match self.new_file(name) {
@@ -132,7 +132,7 @@ impl Folder {
         };
         let more = if append { OFlags::APPEND } else { OFlags::empty() };
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
-        // Between the two calls the file may go; then it is made after all.
+        // The file may be removed between the two calls; then it is created after all.
         for _ in 0..2 {
             match fs::openat(&self.handle, name, flags, Mode::empty()) {
                 Ok(file) => return own_plain_file(file, &self.path.join(name)),
@@ -146,16 +146,16 @@ impl Folder {
         Err(last)
     }
 
-    /// Puts a whole file in place at once: whoever looks finds the old one or the new one. What had the name before is
-    /// gone, a link itself and not what it leads to; that it may go is for the caller to know.
+    /// Replaces a file atomically: readers see the old file or the new one. The previous entry of that name is removed; a link itself, not
+    /// its target. The caller must know that it may be removed.
     ///
     /// # Errors
-    /// A name that leads elsewhere, a folder of that name, or what the system answers; then the old one is still there.
+    /// A name that leads elsewhere, a folder of that name, or the system's error; then the old entry is still there.
     pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
         self.put(plain(name.as_ref())?, bytes, false)
     }
 
-    /// As [`Folder::replace`], and it is on the disk when this returns.
+    /// As [`Folder::replace`], and durable when this returns.
     ///
     /// # Errors
     /// As [`Folder::replace`].
@@ -171,19 +171,19 @@ impl Folder {
             .and_then(|()| if durable { file.sync_all() } else { Ok(()) })
             .and_then(|()| Ok(fs::renameat(&self.handle, &fresh, &self.handle, name)?));
         if written.is_err() {
-            // The error that is reported matters more than a fragment that could not be removed.
+            // The reported error matters more than a fragment that could not be removed.
             let _ = self.remove(&fresh);
         }
         written
     }
 
-    /// A file under a passing name, which nobody else has open.
+    /// A new file under a temporary name, which no other process has open.
     fn fresh(&self, name: &OsStr) -> io::Result<(OsString, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mut last = io::Error::from(ErrorKind::AlreadyExists);
         for _ in 0..FRESH_NAMES_LIMIT {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            // Names have 255 bytes at most, and the old one may use them all.
+            // Names have at most 255 bytes, and the old one may use them all.
             let start = &name.as_bytes()[..name.len().min(200)];
             let mut fresh = OsString::from(".");
             fresh.push(OsStr::from_bytes(start));
@@ -196,10 +196,10 @@ impl Folder {
         Err(last)
     }
 
-    /// Opens a plain file of this folder for reading; never waits for the other end of a FIFO.
+    /// Opens a regular file of this folder for reading; never waits for the other end of a FIFO.
     ///
     /// # Errors
-    /// It is missing, is a link, is no plain file, or what the system answers.
+    /// It is missing, is a link, is not a regular file, or the system's error.
     pub fn read_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let name = plain(name.as_ref())?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -207,26 +207,26 @@ impl Folder {
         plain_file(file, &self.path.join(name))
     }
 
-    /// Gives a file of this folder another name in it; what had that name is gone.
+    /// Renames a file within this folder; an existing file of the new name is replaced.
     ///
     /// # Errors
-    /// A name that leads elsewhere, or what the system answers.
+    /// A name that leads elsewhere, or the system's error.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::renameat(&self.handle, plain(from.as_ref())?, &self.handle, plain(to.as_ref())?)?)
     }
 
-    /// Removes a name of this folder that is no folder; a link itself, never what it leads to.
+    /// Removes an entry of this folder that is not a folder; a link itself, never its target.
     ///
     /// # Errors
-    /// A name that leads elsewhere, or what the system answers.
+    /// A name that leads elsewhere, or the system's error.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(fs::unlinkat(&self.handle, plain(name.as_ref())?, AtFlags::empty())?)
     }
 
-    /// Names in this folder, in no order; 100,000 at most.
+    /// Names in this folder, unordered; 100,000 at most.
     ///
     /// # Errors
-    /// What the system answers.
+    /// The system's error.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&self.handle)?.take(NAMES_LIMIT) {
@@ -239,7 +239,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// An answer in words, where the system's own would puzzle.
+    /// A clear text where the system's own error would be confusing.
     fn explained(&self, name: &OsStr, error: Errno) -> io::Error {
         let path = self.path.join(name);
         let link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
@@ -265,7 +265,7 @@ pub fn kept_file(path: &Path, append: bool) -> io::Result<File> {
     Folder::open(&folder)?.kept_file(name, append)
 }
 
-/// Puts a whole file in place at once, by its path: [`Folder::replace_durably`].
+/// Replaces a file atomically, by its path: [`Folder::replace_durably`].
 ///
 /// # Errors
 /// As there, and of the folder above it.
@@ -274,7 +274,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Folder::open(&folder)?.replace_durably(name, bytes)
 }
 
-/// A name that stays in its folder.
+/// Accepts only a name that stays in its folder.
 fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
@@ -291,7 +291,7 @@ fn plain_file(file: OwnedFd, path: &Path) -> io::Result<File> {
     Ok(File::from(file))
 }
 
-/// A file whose only name is the one that was asked for: with a second one it could be anybody's.
+/// A file whose only name is the requested one: a second name could belong to another user.
 fn own_plain_file(file: OwnedFd, path: &Path) -> io::Result<File> {
     let file = plain_file(file, path)?;
     let names = fs::fstat(file.as_fd())?.st_nlink;

@@ -1,6 +1,6 @@
-//! The doctor: whether this machine is quiet and honest enough to measure on.
-//! In: settings and the load of this machine, the folder or device that will be measured. Out: a list of [`Check`]s.
-//! Each says what was found and what to do; nothing is changed.
+//! The doctor: whether this machine is fit for measuring.
+//! In: settings and load of this machine, the folder or device to measure. Out: a list of [`Check`]s.
+//! Each check states the finding and the advice; nothing is changed.
 
 use crate::block::{BlockDevice, Sysfs as _};
 use crate::counters::{Snapshot, Watch};
@@ -39,10 +39,10 @@ pub struct Check {
 /// Time for which the machine is watched.
 const WATCHED: Duration = Duration::from_millis(1000);
 
-/// Free space below which even the quick plan's images do not fit well, in bytes.
+/// Free space in bytes below which even the quick plan's images hardly fit.
 const LITTLE_SPACE: u64 = 4 << 30;
 
-/// Programs that read or write whole disks behind everybody's back, by their command names (cut at 15 letters, as the kernel does).
+/// Background programs that read or write whole disks, by their command names (cut at 15 characters, as the kernel does).
 const BUSYBODIES: [&str; 14] = [
     "fstrim",
     "updatedb",
@@ -60,7 +60,7 @@ const BUSYBODIES: [&str; 14] = [
     "restic",
 ];
 
-/// Looks at everything; takes about a second.
+/// Runs all checks; takes about a second.
 pub fn examine(scratch: &Path, device: Option<&BlockDevice>) -> Vec<Check> {
     let machine = machine::describe();
     let beneath = BlockDevice::beneath(scratch);
@@ -266,7 +266,7 @@ fn write_cache(device: &BlockDevice) -> Check {
     }
 }
 
-/// Load, steal and traffic over a second in which this program does nothing.
+/// Load, steal and traffic during a second in which this program is idle.
 fn watched(device: Option<&BlockDevice>) -> Vec<Check> {
     let watch = device.map_or_else(Watch::system, Watch::device);
     let before = Snapshot::take();

@@ -1,12 +1,12 @@
 //! The user's own folders, by the XDG base directory specification.
-//! In: the environment and /etc/passwd. Out: where configuration, caches and state of Bakeoff lie; None where nobody knows.
-//! Run through sudo, root's own folders are meant: those of another user are never used, whatever the environment says.
+//! In: the environment and /etc/passwd. Out: the folders of Bakeoff's configuration, caches and state; None where they are unknown.
+//! Under sudo these are root's own folders: another user's folders are never used, whatever the environment names.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Name of our folder in each of them.
+/// Name of Bakeoff's folder in each of them.
 const NAME: &str = "bakeoff";
 
 /// Configuration: `$XDG_CONFIG_HOME/bakeoff`, or `~/.config/bakeoff`.
@@ -14,12 +14,12 @@ pub fn config() -> Option<PathBuf> {
     find("XDG_CONFIG_HOME", ".config")
 }
 
-/// What can be made or downloaded again: `$XDG_CACHE_HOME/bakeoff`, or `~/.cache/bakeoff`.
+/// Data that can be created or downloaded again: `$XDG_CACHE_HOME/bakeoff`, or `~/.cache/bakeoff`.
 pub fn cache() -> Option<PathBuf> {
     find("XDG_CACHE_HOME", ".cache")
 }
 
-/// What must outlive a run: `$XDG_STATE_HOME/bakeoff`, or `~/.local/state/bakeoff`.
+/// Data that must outlive a run: `$XDG_STATE_HOME/bakeoff`, or `~/.local/state/bakeoff`.
 pub fn state() -> Option<PathBuf> {
     find("XDG_STATE_HOME", ".local/state")
 }
@@ -35,17 +35,17 @@ fn choose(
     home: impl Fn() -> Option<PathBuf>,
     is_own: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    // The specification: a relative or empty value is as good as none.
+    // By the specification a relative or empty value counts as unset.
     let named = named.map(PathBuf::from).filter(|path| path.is_absolute() && is_own(path));
     Some(named.or_else(|| Some(home()?.join(below_home)))?.join(NAME))
 }
 
-/// The home that the environment names, unless it is empty, relative or another user's; then the registered one.
+/// The home in the environment, unless it is empty, relative or another user's; then the registered one.
 fn own_home(named: Option<OsString>, registered: impl Fn() -> Option<PathBuf>) -> Option<PathBuf> {
     named.map(PathBuf::from).filter(|path| path.is_absolute() && is_own(path)).or_else(registered)
 }
 
-/// The home of the user that this process acts for, by /etc/passwd.
+/// The home of the effective user, by /etc/passwd.
 fn registered_home() -> Option<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     home_in(&std::fs::read_to_string("/etc/passwd").ok()?, user)
@@ -58,7 +58,7 @@ fn home_in(passwd: &str, user: u32) -> Option<PathBuf> {
     fields.filter(of_user).filter_map(|fields| fields.get(5).map(PathBuf::from)).find(|home| home.is_absolute())
 }
 
-/// Whether a path, or what there is of it, belongs to the caller or to root.
+/// Whether the existing part of a path belongs to the caller or to root.
 fn is_own(path: &Path) -> bool {
     let caller = rustix::process::geteuid().as_raw();
     let there = path.ancestors().find_map(|part| part.metadata().ok());

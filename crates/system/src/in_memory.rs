@@ -1,16 +1,16 @@
-//! Filesystems that live in memory: where one is, whether a file is on one, how much there is for it.
+//! Filesystems in memory: where one is, whether a file is on one, how much memory is available.
 //! In: a folder or an open file. Out: yes or no, bytes.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// Where every Linux has one that any user may write to: tmpfs, half as large as the memory if nobody says otherwise (shm_overview(7)).
+/// The tmpfs that every Linux has and any user may write to; by default half as large as the memory (shm_overview(7)).
 pub const FOLDER: &str = "/dev/shm";
 
 /// tmpfs and ramfs (statfs(2)).
 const KINDS: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Whether an open file or folder lives in memory, so that no disk stands behind it.
+/// Whether an open file or folder is in memory, without a disk behind it.
 pub fn is_in_memory(file: impl AsFd) -> bool {
     // The field's width differs between architectures.
     rustix::fs::fstatfs(file).is_ok_and(|found| KINDS.contains(&(found.f_type as u32)))
@@ -19,7 +19,7 @@ pub fn is_in_memory(file: impl AsFd) -> bool {
 /// The folder in memory that users may write to.
 ///
 /// # Errors
-/// There is none: a sentence that says what is there instead, and what to do.
+/// There is none: the error text names what is there instead, and the remedy.
 pub fn folder() -> Result<PathBuf, String> {
     let folder = Path::new(FOLDER);
     let way = format!("mount a tmpfs there (`mount -t tmpfs tmpfs {FOLDER}`), or name a folder on one");
@@ -30,7 +30,7 @@ pub fn folder() -> Result<PathBuf, String> {
     }
 }
 
-/// Bytes of memory that this process can take without anything being swapped out, or its control groups ending it.
+/// Bytes of memory that this process can take without swapping, and without reaching the limit of its control groups.
 pub fn available() -> u64 {
     let machine = crate::machine::memory("MemAvailable:");
     crate::memory_limit::left().map_or(machine, |left| left.min(machine))

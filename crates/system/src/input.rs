@@ -1,4 +1,4 @@
-//! Reads the files that people name or lay down: plans, workloads, descriptions, claims.
+//! Reads files that the user provides: plans, workloads, descriptions, claims.
 //! In: a path and a limit. Out: text, or [`Unreadable`], in bounded time and memory whatever the path leads to.
 
 use rustix::fs::{FsWord, OFlags};
@@ -7,22 +7,22 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Bytes that a file written by hand may have; larger than any that was ever seen.
+/// Size limit of a file written by hand, in bytes; larger than any known one.
 pub const TEXT_LIMIT: u64 = 1 << 20;
 
-/// Why a file could not be read; said after the file's name.
+/// Why a file could not be read; printed after the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// The system refused.
+    /// The system refused it.
     #[error("{0}")]
     Refused(String),
-    /// It is something else.
+    /// It is not a regular file.
     #[error("it is {0}, not a regular file")]
     NoFile(&'static str),
-    /// It has too many bytes.
+    /// It exceeds the size limit.
     #[error("it is larger than {0} bytes, which is the limit")]
     TooLarge(u64),
-    /// It holds something else.
+    /// It is not UTF-8 text.
     #[error("it is not UTF-8 text: byte {0} is invalid")]
     NoText(usize),
 }
@@ -34,7 +34,7 @@ pub enum Unreadable {
 pub fn text_file(path: &Path, limit: u64) -> Result<String, Unreadable> {
     let mut bytes = Vec::new();
     open_up_to(path, limit)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    // It may have grown since it was opened.
+    // The file may have grown since it was opened.
     if bytes.len() as u64 > limit {
         return Err(Unreadable::TooLarge(limit));
     }
@@ -51,8 +51,8 @@ pub fn open_up_to(path: &Path, limit: u64) -> Result<File, Unreadable> {
     if bytes > limit { Err(Unreadable::TooLarge(limit)) } else { Ok(file) }
 }
 
-/// Opens a regular file for reading, and nothing else: a FIFO would be waited for, a device may act on being opened, and what
-/// /proc and /sys show as files may wait (/proc/kmsg), or take away what is read.
+/// Opens a regular file for reading, and nothing else: a FIFO would block, a device may act on being opened, and files in /proc and /sys may
+/// block (/proc/kmsg) or be consumed by reading.
 ///
 /// # Errors
 /// [`Unreadable::Refused`] and [`Unreadable::NoFile`]
@@ -61,7 +61,7 @@ pub fn open(path: &Path) -> Result<File, Unreadable> {
     check(std::fs::metadata(path)?.file_type())?;
     let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    // It may have been exchanged in between.
+    // The file may have been replaced in between.
     check(file.metadata()?.file_type())?;
     let kind = rustix::fs::fstatfs(&file).map_err(std::io::Error::from)?.f_type;
     if KERNEL_FILESYSTEMS.contains(&kind) {
@@ -70,8 +70,8 @@ pub fn open(path: &Path) -> Result<File, Unreadable> {
     Ok(file)
 }
 
-/// Filesystems whose files are interfaces of the kernel (linux/magic.h): proc, sysfs, debugfs, tracefs, securityfs, both of control
-/// groups, configfs, pstore, efivarfs, binfmt_misc, SELinux, bpf, FUSE's control, message queues and namespaces.
+/// Filesystems whose files are interfaces of the kernel (linux/magic.h): proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2,
+/// configfs, pstore, efivarfs, binfmt_misc, SELinux, bpf, fusectl, mqueue and nsfs.
 const KERNEL_FILESYSTEMS: [FsWord; 16] = [
     0x9fa0,
     0x6265_6572,
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(text_file(Path::new("/dev/zero"), 10), Err(Unreadable::NoFile("a device")));
         assert_eq!(text_file(place.path(), 10), Err(Unreadable::NoFile("a folder")));
         for kernels in ["/proc/kmsg", "/proc/self/status", "/proc/self/mem"].map(Path::new) {
-            // As another user than root one of them is refused by the kernel.
+            // Without root the kernel refuses one of them.
             let answer = open(kernels).expect_err("no file of anybody's");
             let is_refused = matches!(answer, Unreadable::Refused(_));
             assert!(is_refused || answer == Unreadable::NoFile("an interface of the kernel"), "{answer}");

@@ -1,6 +1,6 @@
-//! The journal of commands: what was run on this machine, and what it answered.
-//! In: every command that [`crate::command`] runs. Out: records, drained by whoever keeps them.
-//! Shared and thread safe; a planning journal only writes down what would be run.
+//! The journal of commands: what was run on this machine, and its output.
+//! In: every command that [`crate::command`] runs. Out: records, which the caller drains and stores.
+//! Shared and thread safe; a planning journal only records what would be run.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -10,36 +10,36 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Records kept at most; beyond it the oldest go, and are counted.
+/// Most records kept; beyond it the oldest are dropped and counted.
 const RECORD_LIMIT: usize = 10_000;
-/// Bytes of what a program said that its last line is looked for in.
+/// Bytes of a program's output in which its last line is searched.
 const MOST_SAID: u64 = 64 << 10;
 
-/// One command that was run, or would be.
+/// One command that was run or planned.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Record {
     /// Program and arguments, prefix included.
     pub argv: Vec<String>,
     /// When it began, in milliseconds since 1970.
     pub began_ms: u64,
-    /// How long it took, in nanoseconds; absent for one that was only planned or still runs.
+    /// Duration in nanoseconds; absent for a command that was only planned or still runs.
     pub elapsed_ns: Option<u64>,
-    /// Exit status; absent where it was ended by a signal, did not start, still runs or was only planned.
+    /// Exit status; absent if a signal ended it, it did not start, still runs or was only planned.
     pub status: Option<i32>,
     /// Standard output, cut at the limit of [`crate::command`].
     pub stdout: String,
     /// Standard error, cut likewise.
     pub stderr: String,
-    /// What else is to be said: not started, ended by a signal, out of time.
+    /// Anything else to report: not started, ended by a signal, out of time.
     pub remark: Option<String>,
-    /// Only written down, not run.
+    /// Only recorded, not run.
     pub planned: bool,
-    /// Kernel of the guest in which it was run; absent on this machine.
+    /// Kernel of the guest that ran it; absent on this machine.
     pub guest: Option<String>,
 }
 
 impl Record {
-    /// One that begins now, or that a planning journal only writes down; what it answers is not known yet.
+    /// A record that begins now, or one that a planning journal only records; its output is not known yet.
     pub(crate) fn begun(argv: Vec<String>, journal: &Journal) -> Record {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Record {
@@ -50,7 +50,7 @@ impl Record {
         }
     }
 
-    /// The command as a person would type it; before one of a guest stands where.
+    /// The command as typed in a shell, prefixed with the guest's kernel if a guest ran it.
     pub fn typed(&self) -> String {
         let line = typed(&self.argv);
         match &self.guest {
@@ -74,27 +74,27 @@ struct Shared {
 }
 
 impl Journal {
-    /// A journal whose commands are run.
+    /// A journal for commands that are run.
     pub fn new() -> Journal {
         Journal::default()
     }
 
-    /// A journal whose commands are only written down and answer with success and no output.
+    /// A journal that only records commands; they succeed without output.
     pub fn planning() -> Journal {
         Journal { planning: true, ..Journal::default() }
     }
 
-    /// Whether commands are only written down.
+    /// Whether commands are only recorded.
     pub fn is_planning(&self) -> bool {
         self.planning
     }
 
-    /// Takes all records out, oldest first.
+    /// Removes and returns all records, oldest first.
     pub fn drain(&self) -> Vec<Record> {
         self.lock().records.drain(..).collect()
     }
 
-    /// Records that were lost to the limit of 10,000 since the beginning.
+    /// Records dropped so far because of the limit of 10,000.
     pub fn dropped(&self) -> u64 {
         self.lock().dropped
     }
@@ -110,12 +110,12 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        // A panic elsewhere leaves the records as they were, so a poisoned lock is still good.
+        // A panic elsewhere leaves the records intact, so a poisoned lock is still usable.
         self.shared.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 }
 
-/// Words joined as a person would type them in a shell.
+/// Words joined as typed in a shell.
 pub fn typed(argv: &[String]) -> String {
     argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
@@ -129,7 +129,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What is told of a program that ended before it was looked at: that, and the last line of what it said.
+/// Error text for a program that ended before it could be inspected: that fact, and the last line of its output.
 pub(crate) fn ended_at_once(log: &Path) -> Box<str> {
     let mut said = Vec::new();
     let read = File::open(log).and_then(|file| file.take(MOST_SAID).read_to_end(&mut said));

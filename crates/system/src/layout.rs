@@ -1,5 +1,5 @@
 //! What kind of layer a block device is: partition, RAID, LVM volume, encryption, bcache.
-//! In: a device's folder in sysfs. Out: one line of words; None for a plain disk.
+//! In: a device's folder in sysfs. Out: one line of text; None for a plain disk.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(crate) fn layout(folder: &Path) -> Option<String> {
     })
 }
 
-/// Where it begins tells whether it lies across the sectors of the disk.
+/// The start offset shows whether the partition is aligned with the disk's sectors.
 fn partition(folder: &Path) -> Option<String> {
     let number = crate::text(folder.join("partition"))?;
     let start: u64 = crate::number(folder.join("start"))?;
@@ -38,7 +38,7 @@ fn raid(folder: &Path) -> Option<String> {
     Some(words)
 }
 
-/// The mapper's own names: `LVM-...`, `CRYPT-LUKS2-...`, `mpath-...`.
+/// Device mapper UUIDs: `LVM-...`, `CRYPT-LUKS2-...`, `mpath-...`.
 fn mapped(folder: &Path) -> Option<String> {
     let name = crate::text(folder.join("name"))?;
     let id = crate::text(folder.join("uuid")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What this machine is and does: hardware, kernel, block devices, counters, noise, and the commands run on it.
+//! This machine: hardware, kernel, block devices, counters, noise, and the commands run on it.
 //! In: /proc, /sys and the programs of this machine. Out: values that can be kept in the ledger.
 //! It knows nothing of workloads, filesystems or statistics.
 
@@ -48,10 +48,10 @@ pub use openers::{Opener, Wanted};
 pub use tail::Tail;
 pub use trust::{Untrusted, callers_open_files, callers_path, owned_path};
 
-/// Writes a line to standard error; one that is closed or whose reader is gone loses it, and nothing else.
+/// Writes a line to standard error; if that is closed or has no reader, only the line is lost.
 pub fn note(line: &str) {
     use std::io::Write;
-    // There is nowhere left to complain.
+    // No other place could report the failure.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

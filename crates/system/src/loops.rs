@@ -1,6 +1,6 @@
-//! Loop devices: which file is behind each, by its identity, and which of its bytes.
-//! In: the kernel's own word (LOOP_GET_STATUS64), or an open file to attach. Out: [`Loop`]s; names of files are for people only.
-//! A file has many names (hard links, other mounts, other namespaces) and may have lost them all.
+//! Loop devices: the backing file of each, by identity, and its byte range.
+//! In: the kernel's status (LOOP_GET_STATUS64), or an open file to attach. Out: [`Loop`]s; file names are for display only.
+//! A file may have many names (hard links, other mounts, other namespaces), or none left.
 
 // The request fills a structure that this module lays out.
 #![allow(unsafe_code)]
@@ -27,7 +27,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Looks without asking a server: what a dead one serves is told from memory or not at all.
+    /// Inspects without a request to a server: of a dead server's files it returns cached facts or nothing.
     pub fn of(path: &Path) -> Option<Target> {
         let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
         let facts = statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::INO).ok()?;
@@ -53,22 +53,22 @@ pub struct Loop {
     pub name: String,
     /// Device number.
     pub number: Number,
-    /// What is behind it; None where neither the kernel nor the file's name tells.
+    /// The backing file; None where neither the kernel nor the file's name identifies it.
     pub target: Option<Target>,
-    /// Name of the file, as the kernel remembers it.
+    /// Name of the file, as the kernel keeps it.
     pub file: PathBuf,
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub size_bytes: u64,
 }
 
-/// Every loop device that has a file.
+/// Every loop device with a backing file.
 pub fn loops() -> Vec<Loop> {
     BlockDevice::all().into_iter().filter_map(|device| of(&device)).collect()
 }
 
-/// The loop device that this device is; None where it is none or has no file.
+/// This device as a loop device; None if it is not one or has no file.
 pub fn of(device: &BlockDevice) -> Option<Loop> {
     let file = device.backing_file.clone().filter(|_| device.parent.is_none())?;
     let told = status(&device.path);
@@ -81,7 +81,7 @@ pub fn of(device: &BlockDevice) -> Option<Loop> {
     Some(Loop { name, number, target, file, offset, size_bytes: device.size_bytes })
 }
 
-/// The file behind a loop device, by the kernel's own word, whatever its name leads to; None where the kernel tells of none.
+/// The file behind a loop device, as the kernel identifies it, whatever its name leads to; None where the kernel does not.
 pub fn file_behind(device: &BlockDevice) -> Option<FileId> {
     match status(&device.path)?.target() {
         Target::File(file) => Some(file),
@@ -90,7 +90,7 @@ pub fn file_behind(device: &BlockDevice) -> Option<FileId> {
 }
 
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
-/// The requests of linux/loop.h that attach a file: all in one since Linux 5.8, one by one before.
+/// The requests of linux/loop.h that attach a file: one since Linux 5.8, several before.
 const LOOP_CONFIGURE: Opcode = 0x4C0A;
 const LOOP_SET_FD: Opcode = 0x4C00;
 const LOOP_CLR_FD: Opcode = 0x4C01;
@@ -100,7 +100,7 @@ const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
 /// `LO_FLAGS_DIRECT_IO`.
 const DIRECT_IO: u32 = 16;
 
-/// How often a free loop device is asked for, where other processes take each one first.
+/// How often a free loop device is requested if other processes take each one first.
 const ATTEMPTS: u32 = 100;
 
 /// Bytes of a file's name that the kernel keeps with the device, the last of which is 0.
@@ -131,7 +131,7 @@ impl LoopInfo {
         LoopInfo { device: 0, inode: 0, special: 0, offset: 0, size_limit: 0, numbers, names, init: [0; 2] }
     }
 
-    /// The kernel tells the number of a device file; of a regular file it is 0.
+    /// The kernel reports the number of a device file; for a regular file it is 0.
     fn target(&self) -> Target {
         match self.special {
             0 => Target::File(FileId { device: number_from_raw(self.device), inode: self.inode }),
@@ -149,12 +149,12 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// Attaches an open file to a free loop device, and returns its node. The file is that one whatever its name leads to by now.
-/// `name` is what the kernel shows; `sector`: bytes of a logical sector, 0 for the kernel's choice. The page cache is bypassed where
-/// the file's filesystem allows that.
+/// Attaches an open file to a free loop device, and returns its node. It uses that file whatever its name leads to by now. `name` is what the
+/// kernel shows; `sector`: bytes of a logical sector, 0 for the kernel's choice. The page cache is bypassed where the file's filesystem
+/// allows that.
 ///
 /// # Errors
-/// What the system answered: no loop driver, no right, no free device.
+/// The system's error: no loop driver, no permission, no free device.
 pub fn attach(file: &File, name: &Path, sector: u32) -> std::io::Result<PathBuf> {
     let control = std::fs::OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
     let mut last = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
@@ -170,7 +170,7 @@ pub fn attach(file: &File, name: &Path, sector: u32) -> std::io::Result<PathBuf>
         };
         match attached {
             Ok(()) => return Ok(node),
-            // Another process has taken it meanwhile, or has it open.
+            // Another process has taken or opened it meanwhile.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EAGAIN)) => last = error,
             Err(error) => return Err(error),
         }
@@ -182,12 +182,12 @@ pub fn attach(file: &File, name: &Path, sector: u32) -> std::io::Result<PathBuf>
 fn configure(device: &File, file: &File, name: &Path, sector: u32) -> std::io::Result<()> {
     let number = file.as_raw_fd().cast_unsigned();
     let config = LoopConfig { file: number, block_size: sector, info: LoopInfo::named(name), reserved: [0; 8] };
-    // SAFETY: the request reads one `struct loop_config`, which is what the type is laid out as, and which lives until it returns.
+    // SAFETY: the request reads one `struct loop_config`, whose layout the type has, and which lives until it returns.
     let answer = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) };
     if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// As kernels before 5.8 take it.
+/// The interface of kernels before 5.8.
 fn set_one_by_one(device: &File, file: &File, sector: u32) -> std::io::Result<()> {
     number_request(device, LOOP_SET_FD, file.as_raw_fd().into())?;
     let sized = if sector == 0 { Ok(0) } else { number_request(device, LOOP_SET_BLOCK_SIZE, sector.into()) };
@@ -195,12 +195,12 @@ fn set_one_by_one(device: &File, file: &File, sector: u32) -> std::io::Result<()
         number_request(device, LOOP_CLR_FD, 0)?;
         return Err(error);
     }
-    // Without it the page cache is between; the device's own attribute shows that.
+    // If it fails, I/O goes through the page cache; the device's own attribute shows that.
     let _ = number_request(device, LOOP_SET_DIRECT_IO, 1);
     Ok(())
 }
 
-/// A request that takes a number at most and returns one.
+/// A request that takes at most a number and returns one.
 fn number_request(device: &File, request: Opcode, number: libc::c_long) -> std::io::Result<i32> {
     // SAFETY: these requests take a number as their argument, or none, and write nothing to this process's memory.
     let answer = unsafe { libc::ioctl(device.as_raw_fd(), request as _, number) };
@@ -209,7 +209,7 @@ fn number_request(device: &File, request: Opcode, number: libc::c_long) -> std::
 
 fn status(node: &Path) -> Option<LoopInfo> {
     let file = File::open(node).ok()?;
-    // SAFETY: the request writes one `struct loop_info64`, which is what the type is laid out as, and any bits are a value of it.
+    // SAFETY: the request writes one `struct loop_info64`, whose layout the type has, and any bits are a value of it.
     unsafe { ioctl(&file, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }.ok()
 }
 

@@ -1,12 +1,12 @@
-//! The machine: what is kept with every run so that someone else can judge it, or do the same.
+//! The machine: facts kept with every run so that others can judge or repeat it.
 //! In: /proc, /sys, /etc. Out: [`Machine`].
-//! What cannot be found out is absent, never a guess.
+//! Unknown facts are absent, never guessed.
 
 pub use records::{Cpu, Machine, Virtualisation};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Looks at this machine.
+/// Inspects this machine.
 pub fn describe() -> Machine {
     let system = rustix::system::uname();
     let owned = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -29,7 +29,7 @@ pub fn describe() -> Machine {
         cpu_limit: cgroup_value("cpu.max").filter(|text| !text.starts_with("max")),
         settings: settings(),
         root: crate::process::is_root(),
-        // What competes, and where, is not known here.
+        // The contenders and their device are not known here.
         tools: BTreeMap::new(),
         device: Vec::new(),
         features: Vec::new(),
@@ -154,7 +154,7 @@ fn virtualisation() -> Virtualisation {
     Virtualisation { kind, told_by, container: container(), product, guest_modules: guest_modules() }
 }
 
-/// Whether a hypervisor lies beneath this machine.
+/// Whether this machine runs on a hypervisor.
 pub fn is_virtual() -> bool {
     hypervisor(product().as_deref()).0 != "none"
 }
@@ -168,15 +168,14 @@ fn product() -> Option<String> {
     (!names.is_empty()).then(|| names.join(" "))
 }
 
-/// What systemd itself or the container's engine leaves as a sign.
+/// Marks that systemd or the container engine leaves.
 fn container() -> Option<String> {
     let named = crate::text("/run/systemd/container").filter(|kind| !kind.is_empty());
     let marks = ["/.dockerenv", "/run/.containerenv"];
     named.or_else(|| marks.iter().find(|file| Path::new(file).exists()).map(|file| file.to_string()))
 }
 
-/// As systemd-detect-virt tells it, but without needing systemd: the kernel's own word, then firmware, then guest drivers, then the
-/// processor's flag.
+/// As systemd-detect-virt, but without needing systemd: the kernel's own report, then firmware, then guest drivers, then the CPU flag.
 fn hypervisor(product: Option<&str>) -> (String, String) {
     let told = |kind: &str, by: &str| (kind.to_string(), by.to_string());
     if let Some(kind) = crate::text("/sys/hypervisor/type") {

@@ -1,5 +1,5 @@
-//! A file's bytes in memory, written to as memory.
-//! In: an open file. Out: writes that the page cache holds, and msync(2). A file that cannot be read answers an error, and not a signal.
+//! A file mapped to memory for writing.
+//! In: an open file. Out: writes to the page cache, and msync(2). A file that cannot be read gives an error instead of a signal.
 #![allow(unsafe_code)]
 
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
@@ -15,17 +15,16 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps so many bytes, and has all of them be there to be written to.
+    /// Maps so many bytes and populates them all for writing.
     ///
     /// # Errors
-    /// What the system answered: the file is shorter, not open for reading and writing, or cannot be read. Before Linux 5.14 the kernel cannot be asked
-    /// that much.
+    /// The system's error: the file is shorter, not open for reading and writing, or cannot be read. Kernels before Linux 5.14 cannot populate.
     pub fn of(file: impl AsFd, length: usize) -> io::Result<Mapped> {
         let both = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice, which nothing else knows.
+        // SAFETY: a fresh mapping at an address that the kernel chooses and that no other code knows.
         let at = unsafe { mmap(std::ptr::null_mut(), length, both, MapFlags::SHARED, file, 0) }?;
         let mapped = Mapped { at, length };
-        // SAFETY: it is our mapping, of this length. What cannot be read is an error here, and would be a signal at the first write.
+        // SAFETY: it is our mapping, of this length. An unreadable page is an error here, and would be a signal at the first write.
         unsafe { madvise(mapped.at, mapped.length, Advice::LinuxPopulateWrite) }?;
         Ok(mapped)
     }
@@ -33,14 +32,14 @@ impl Mapped {
     /// Writes at the beginning, at most as much as is mapped.
     pub fn write(&self, data: &[u8]) {
         let length = data.len().min(self.length);
-        // SAFETY: the mapping has that many bytes, which are there; this process alone maps them, and no reference to them is ever made.
+        // SAFETY: the mapping has that many bytes, all populated; this process alone maps them, and no reference to them is ever made.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.at.cast::<u8>(), length) };
     }
 
     /// msync(2), which waits until all is written.
     ///
     /// # Errors
-    /// What the system answered.
+    /// The system's error.
     pub fn sync(&self) -> io::Result<()> {
         // SAFETY: it is our mapping, of this length.
         Ok(unsafe { msync(self.at, self.length, MsyncFlags::SYNC) }?)
@@ -49,7 +48,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: it is our mapping, of this length, and nobody uses it any more.
+        // SAFETY: it is our mapping, of this length, and nothing uses it any more.
         let _ = unsafe { munmap(self.at, self.length) };
     }
 }

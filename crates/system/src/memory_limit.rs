@@ -1,11 +1,11 @@
-//! How much memory this process' own control groups leave it: in a container, a service or a login with a limit the machine's free memory is not its own.
+//! How much memory the control groups of this process leave it: a container, service or login may have a limit below the machine's free memory.
 //! In: /proc/self/cgroup and the files of its groups. Out: bytes; None where nothing limits it.
 //! Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of the kernel.
 
 use crate::mounts::{self, Mount};
 use std::path::{Path, PathBuf};
 
-/// Files of a group: its limit, what it uses, and the name by which the page cache that could be given up stands in its statistics.
+/// Files of a group: its limit, its usage, and the name of the reclaimable page cache in its statistics.
 const FILES: [(&str, &str, &str); 2] = [
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     ("memory.max", "memory.current", "inactive_file"),
@@ -32,7 +32,7 @@ fn group(mount: &Mount, own: &str) -> Option<PathBuf> {
     Some(mount.point.join(inner))
 }
 
-/// What the fullest of a group and those above it leaves.
+/// The least that a group or one of its ancestors leaves.
 fn lowest((group, mount): (PathBuf, PathBuf)) -> Option<u64> {
     let all = group.ancestors().take_while(|folder| folder.starts_with(&mount));
     all.filter_map(of_group).min()

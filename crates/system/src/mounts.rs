@@ -1,6 +1,6 @@
-//! Mounts as the kernel lists them, in this namespace and in every other that can be seen.
+//! Mounts as the kernel lists them, in this namespace and in every other visible one.
 //! In: /proc/PID/mountinfo. Out: [`Mount`].
-//! A device is compared by number, never by the text of its name.
+//! Devices are compared by number, never by name.
 
 use records::Number;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Mount {
     /// Id of the mount.
     pub id: u32,
-    /// Device number of the filesystem; of no device for btrfs, tmpfs and the like.
+    /// Device number of the filesystem; not that of a block device for btrfs, tmpfs and the like.
     pub number: Number,
     /// Directory within the filesystem that is mounted.
     pub root: PathBuf,
@@ -26,11 +26,11 @@ pub struct Mount {
     pub source: String,
     /// Options of the filesystem, the same for all its mounts.
     pub super_options: Vec<String>,
-    /// The namespace it was seen in: `self`, or the process whose it is.
+    /// The namespace that lists it: `self`, or the process that belongs to it.
     pub seen_by: String,
 }
 
-/// The mounts of the namespace of this thread, which is that of the process unless the thread has entered one of its own.
+/// The mounts of this thread's namespace, which is the process's unless the thread has entered one of its own.
 pub fn here() -> Vec<Mount> {
     let seen_by_self = |mount| Mount { seen_by: "self".into(), ..mount };
     listed("thread-self").into_iter().map(seen_by_self).collect()
@@ -41,8 +41,8 @@ pub fn of_process(pid: u32) -> Vec<Mount> {
     listed(&pid.to_string())
 }
 
-/// The mounts of every namespace that some process lives in, as far as they can be read; each namespace once for each root
-/// directory in it, since a process sees only what lies below its own.
+/// The mounts of all processes' namespaces, as far as they are readable; each namespace once per root directory, since a process sees only
+/// mounts below its own root.
 pub fn everywhere() -> Vec<Mount> {
     let view = |process: &str| {
         let link = |name: &str| std::fs::read_link(format!("/proc/{process}/{name}")).ok();
@@ -52,7 +52,7 @@ pub fn everywhere() -> Vec<Mount> {
     seen.extend(view("thread-self"));
     let mut found = here();
     for pid in crate::process::ids() {
-        // Other users' processes cannot be looked at without root, and some end while we look.
+        // Without root other users' processes are not readable, and some end meanwhile.
         if let Some(view) = view(&pid.to_string())
             && seen.insert(view)
         {
@@ -62,7 +62,7 @@ pub fn everywhere() -> Vec<Mount> {
     found
 }
 
-/// What is mounted where this path lies.
+/// The mount that this path is on.
 pub fn of_path(path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
     let mut best: Option<Mount> = None;
@@ -76,7 +76,7 @@ pub fn of_path(path: &Path) -> Option<Mount> {
     best
 }
 
-/// What is mounted exactly here; the topmost of several.
+/// The mount at exactly this point; the topmost of several.
 pub fn at(point: &Path) -> Option<Mount> {
     here().into_iter().rev().find(|mount| mount.point == point)
 }
@@ -106,7 +106,7 @@ fn parse(line: &str, process: &str) -> Option<Mount> {
     })
 }
 
-/// Blanks, tabs, newlines and backslashes are written as three octal digits.
+/// Blanks, tabs, newlines and backslashes appear as three octal digits.
 fn unescaped(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();

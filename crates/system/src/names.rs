@@ -1,11 +1,11 @@
-//! What this machine and the people who use it are called: what must not leave in a file that others get.
-//! In: the kernel, /etc/passwd and the environment. Out: names, each once; accounts of the system's own are not among them.
+//! Names of this machine and of its users, which must not leave in a file for others.
+//! In: the kernel, /etc/passwd and the environment. Out: names, each once; without system accounts.
 
-/// Numbers of accounts that people have (login.defs: UID_MIN to UID_MAX).
+/// User ids of people's accounts (login.defs: UID_MIN to UID_MAX).
 const PEOPLE: std::ops::RangeInclusive<u32> = 1000..=59_999;
-/// Where the file of accounts is believed to end, in bytes.
+/// Most bytes that are read of the file of accounts.
 const ACCOUNTS_LIMIT: u64 = 4 << 20;
-/// Variables that name whoever started this program.
+/// Variables that name the user who started this program.
 const VARIABLES: [&str; 3] = ["USER", "LOGNAME", "SUDO_USER"];
 
 /// Names of this host.
@@ -16,7 +16,7 @@ pub fn hosts() -> Vec<String> {
     once([kernel, file, domain].into_iter().flatten().collect())
 }
 
-/// Names of the people who have an account here, root not among them.
+/// Names of the people with an account here, without root.
 pub fn users() -> Vec<String> {
     let accounts = crate::input::text_file("/etc/passwd".as_ref(), ACCOUNTS_LIMIT).unwrap_or_default();
     let mut names: Vec<String> = accounts.lines().filter_map(person).collect();
@@ -25,7 +25,7 @@ pub fn users() -> Vec<String> {
     once(names)
 }
 
-/// The name in a line of /etc/passwd, where it is a person's.
+/// The name in a line of /etc/passwd, if it is a person's account.
 fn person(line: &str) -> Option<String> {
     let mut fields = line.split(':');
     let (name, number) = (fields.next()?, fields.nth(1)?);

@@ -1,6 +1,6 @@
-//! Noise: whether something else than the test was at work during a phase.
-//! In: [`Evidence`]. Out: remarks; none means that nothing disturbed it as far as can be seen.
-//! The thresholds stand here, each with its reason.
+//! Noise: whether other activity disturbed a phase.
+//! In: [`Evidence`]. Out: remarks; none means that no disturbance is visible.
+//! All thresholds are here, each with its reason.
 
 use crate::counters::Evidence;
 use serde::{Deserialize, Serialize};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 /// 1 %: a third of the smallest effect that is worth reporting (3 %).
 pub const STEAL_SHARE: f64 = 0.01;
 
-/// Share of the test's own traffic that other devices may move before they count as disturbance.
+/// Share of the test's own traffic that other devices may move before it counts as a disturbance.
 pub const FOREIGN_SHARE: f64 = 0.01;
 
-/// Bytes a second below which other devices' traffic is never a disturbance: logs and journals of an idle system.
-/// A phase shorter than a second may see as much as a second would: one write of a log must not stand out against 3 ms.
+/// Bytes per second below which other devices' traffic is never a disturbance: logs and journals of an idle system. A phase shorter than a
+/// second is allowed as much as a second: one write of a log must not count against 3 ms.
 pub const FOREIGN_RATE: f64 = 256.0 * 1024.0;
 
-/// Share by which the disk beneath may move more than the device under test: metadata of the filesystem that holds an image.
+/// Share by which the disk below may move more than the device under test: metadata of the filesystem that holds an image.
 pub const BENEATH_SHARE: f64 = 0.10;
 
-/// Bytes a second below which the surplus beneath is not a disturbance; in a phase shorter than a second, bytes.
+/// Bytes per second below which the surplus of the disk below is not a disturbance; in a phase shorter than a second, bytes.
 pub const BENEATH_RATE: f64 = 1024.0 * 1024.0;
 
 /// Share by which the mean processor frequency may change; throttling is larger, the governor's ripple smaller.
 pub const FREQUENCY_SHARE: f64 = 0.05;
 
-/// Phases shorter than this are not judged by steal: the kernel counts in ticks of 10 ms.
+/// Shorter phases are not judged by steal: the kernel counts in ticks of 10 ms.
 const STEAL_LEAST_NS: u64 = 200_000_000;
 
 /// One thing that disturbed a phase.
@@ -33,7 +33,7 @@ const STEAL_LEAST_NS: u64 = 200_000_000;
 pub struct Remark {
     /// What kind of disturbance.
     pub kind: Disturbance,
-    /// How much, as a share; what of stands in the text.
+    /// How much, as a share; the text names of what.
     pub share: f64,
     /// In words.
     pub text: String,
@@ -43,11 +43,11 @@ pub struct Remark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
-    /// The hypervisor ran somebody else.
+    /// The hypervisor ran another guest.
     Steal,
     /// Other devices moved data.
     ForeignTraffic,
-    /// The disk beneath moved more than the device under test did.
+    /// The disk below moved more than the device under test did.
     TrafficBeneath,
     /// Processors changed their frequency.
     Frequency,
@@ -84,7 +84,7 @@ fn foreign(evidence: &Evidence) -> Option<Remark> {
     })
 }
 
-/// Caches between the two may make the lower one move less, which is no disturbance; more is.
+/// Caches in between may make the lower device move less, which is no disturbance; moving more is one.
 fn beneath(evidence: &Evidence) -> Option<Remark> {
     let own = evidence.device?.bytes();
     let (name, traffic) = evidence.beneath.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
@@ -112,7 +112,7 @@ fn frequency(evidence: &Evidence) -> Option<Remark> {
     })
 }
 
-/// Bytes a second, over a second at least.
+/// Bytes per second, over at least one second.
 fn rate(bytes: u64, evidence: &Evidence) -> f64 {
     bytes as f64 / (evidence.elapsed_ns as f64 / 1e9).max(1.0)
 }

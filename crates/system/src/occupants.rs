@@ -1,6 +1,6 @@
-//! Who keeps a filesystem from being unmounted: what processes have open on it, and who stands in it.
-//! In: the number that its mounts show. Out: [`Occupant`]s, from /proc/PID.
-//! No file is looked at, only links and what the kernel says of descriptors: a filesystem whose server is dead would never answer.
+//! Processes that keep a filesystem from being unmounted: by open files, or by their current folder.
+//! In: the device number of its mounts. Out: [`Occupant`]s, from /proc/PID.
+//! Files are not inspected, only links and descriptor information: a filesystem whose server is dead would never respond.
 
 use crate::mounts::{self, Mount};
 use crate::process;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A process, and by what it keeps the filesystem busy.
+/// A process, and the path by which it keeps the filesystem busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupant {
     /// The process.
@@ -26,7 +26,7 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// Every process that is on a filesystem, this one too; one reason for each.
+/// Every process that uses a filesystem, this one included; one reason for each.
 pub fn of(number: Number) -> Vec<Occupant> {
     let ids: BTreeSet<u32> =
         mounts::everywhere().into_iter().filter(|mount| mount.number == number).map(|mount| mount.id).collect();
@@ -50,7 +50,7 @@ fn mount_of(descriptor: &Path) -> Option<u32> {
     crate::text(descriptor)?.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
-/// The folder that a process is in, where that lies on the filesystem.
+/// The folder that a process is in, if it is on the filesystem.
 fn stands_on(process: &Path, seen: &[Mount], number: Number) -> Option<PathBuf> {
     let lies_there = |path: &PathBuf| {
         let below = seen.iter().filter(|mount| path.starts_with(&mount.point));
@@ -65,7 +65,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::Duration;
 
-    /// What is told of a child, once it is as it is wanted.
+    /// The occupant found for a child, once it matches.
     fn found(child: &mut Child, number: Number, wanted: impl Fn(&Occupant) -> bool) -> Option<Occupant> {
         let found = (0..200).find_map(|_| {
             std::thread::sleep(Duration::from_millis(10));

@@ -1,6 +1,6 @@
-//! Who has a device or a file open: every process, whatever name it used.
+//! Processes that have a device or a file open, by whatever name.
 //! In: device numbers and files. Out: [`Opener`]s, from /proc/PID/fd and /proc/PID/maps.
-//! Files on network filesystems are passed by: a look at one on a dead server could hang, and no disk lies there.
+//! Files on network filesystems are skipped: inspecting one on a dead server could hang, and no local disk holds them.
 
 use crate::block::Number;
 use crate::loops::{FileId, Target};
@@ -8,7 +8,7 @@ use crate::{mounts, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Filesystems that ask a server even for what a process has open.
+/// Filesystems that query a server even for an open file.
 const REMOTE: [&str; 12] =
     ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "coda", "lustre", "orangefs", "ocfs2", "gfs2"];
 
@@ -24,13 +24,13 @@ pub struct Opener {
     pub program: String,
     /// What it has open.
     pub target: Target,
-    /// By which name, as that process sees it.
+    /// Its name, as that process sees it.
     pub path: PathBuf,
     /// Whether it can write there.
     pub writes: bool,
 }
 
-/// What is looked for.
+/// Devices and files to search for.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// Block devices.
@@ -49,7 +49,7 @@ impl Wanted {
     }
 }
 
-/// Every other process that has one of these open or mapped for writing.
+/// Every other process that has one of these open, or mapped for writing.
 pub fn openers(wanted: &Wanted) -> Vec<Opener> {
     process::ids()
         .into_iter()
@@ -66,7 +66,7 @@ fn of_process(pid: u32, wanted: &Wanted) -> Vec<Opener> {
     let root = PathBuf::from(format!("/proc/{pid}"));
     let mut found = opened(&root, pid, &remote, wanted);
     if found.is_empty() {
-        // A thread may have files of its own; and the first one may be gone, while others still hold theirs.
+        // A thread may have its own descriptor table; and the first thread may have ended while others hold files.
         let shared = links(&root);
         let threads = entries(&root.join("task")).into_iter().filter(|thread| links(thread) != shared);
         found = threads.flat_map(|thread| opened(&thread, pid, &remote, wanted)).collect();
@@ -79,7 +79,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).map(|all| all.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
 }
 
-/// What a process or thread has open, by the names that it used: equal for threads that share their files.
+/// The open files of a process or thread, by name: equal for threads that share their descriptor table.
 fn links(process: &Path) -> BTreeMap<PathBuf, PathBuf> {
     let link = |entry: PathBuf| Some((entry.file_name()?.into(), std::fs::read_link(&entry).ok()?));
     entries(&process.join("fd")).into_iter().filter_map(link).collect()
@@ -102,7 +102,7 @@ fn opened(process: &Path, pid: u32, mounts: &BTreeMap<u32, (bool, Number)>, want
     entries(&process.join("fd")).into_iter().filter_map(of).collect()
 }
 
-/// By mapping that is shared and can be written: it lives on when its descriptor is closed.
+/// By a shared writable mapping, which outlives its descriptor.
 fn mapped(process: &Path, pid: u32, mounts: &BTreeMap<u32, (bool, Number)>, wanted: &Wanted) -> Vec<Opener> {
     let maps = crate::text(process.join("maps")).unwrap_or_default();
     let of = |line: &str| {

@@ -1,8 +1,8 @@
-//! A mount namespace of this process's own: what it mounts is seen by its children and by no other process.
-//! In: a process without threads. Out: whether it has its own mounts now, and the namespace that it came from.
-//! A service or container that starts meanwhile copies the mounts of its parent, and keeps each copied device busy for as long as it runs.
+//! A private mount namespace: only this process and its children see its mounts.
+//! In: a process without threads. Out: whether it has its own namespace now, and the namespace that it came from.
+//! A service or container that starts meanwhile copies its parent's mounts, and keeps each copied device busy as long as it runs.
 
-// Leaving a namespace is unsafe in general; here nothing but mounts is left.
+// Unsharing is unsafe in general; this module unshares only mounts and, for one thread, root and working folder.
 #![allow(unsafe_code)]
 
 use rustix::mount::{MountPropagationFlags, mount_change};
@@ -16,22 +16,22 @@ use std::sync::OnceLock;
 /// The namespace that this process came from.
 static ORIGIN: OnceLock<File> = OnceLock::new();
 
-/// Whether mounts are this process's own.
+/// Whether the mounts are private to this process.
 #[derive(Debug)]
 pub enum Entered {
-    /// They are.
+    /// They are private.
     Own,
-    /// They are those of all others, as before: the system does not allow more (no root, a container), and answered this.
+    /// They are shared as before: the system refused (no root, a container) with this error.
     Shared(std::io::Error),
 }
 
-/// Enters a mount namespace of its own. To be called before threads are made: those that exist stay where they are.
+/// Enters a private mount namespace. Call it before creating threads: existing threads stay in the old namespace.
 ///
-/// Mounts and unmounts of others still arrive here, where they are shared: a disk that a user unmounts is free at once, and one that is
-/// mounted is seen. Nothing that is mounted here arrives there. So mounts are made slaves, not private ones.
+/// Mounts and unmounts of others still propagate into it, where they are shared: a disk that a user unmounts is free at once, and one that is
+/// mounted is seen. Its own mounts do not propagate out. So mounts become slaves, not private.
 ///
-/// In a changed root (chroot) it is not entered: a command in the namespace that this process came from would have that namespace's root,
-/// where the same paths are other files, and the kernel gives this program's own path from there, too.
+/// In a changed root (chroot) it is not entered: a command in the original namespace would have that namespace's root, where the same paths
+/// are other files, and the kernel gives this program's own path from there, too.
 pub fn enter() -> Entered {
     entered().map_or_else(Entered::Shared, |()| Entered::Own)
 }
@@ -41,19 +41,20 @@ fn entered() -> std::io::Result<()> {
     if !has_root_of(&origin)? {
         return Err(std::io::Error::other("the root of this process is not that of its mount namespace"));
     }
-    // SAFETY: this takes a copy of the mounts. Descriptors stay shared, so that nothing that other code holds becomes invalid.
+    // SAFETY: this copies the mounts. Descriptors stay shared, so that no descriptor of other code becomes invalid.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
-    // Who enters twice came from the first one.
+    // A second entry keeps the first origin.
     let _ = ORIGIN.set(origin);
     Ok(mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
 }
 
-/// Whether the root of this thread is that of its mount namespace. The thread has a root and a working folder of its own afterwards, the same ones.
+/// Whether the root of this thread is that of its mount namespace. Afterwards the thread no longer shares its root and working folder, which
+/// stay the same.
 fn has_root_of(namespace: &File) -> std::io::Result<bool> {
-    // SAFETY: this takes a copy of the root, the working folder and the umask of this thread.
+    // SAFETY: this copies the root, the working folder and the umask of this thread.
     unsafe { unshare_unsafe(UnshareFlags::FS) }?;
     let (root, folder) = (File::open("/")?, File::open(".")?);
-    // Entering a namespace leads to its root, also where it is the one that the thread is in.
+    // Entering a namespace changes to its root, even if the thread is already in it.
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
     let is_same = identity(&File::open("/")?)? == identity(&root)?;
     rustix::process::fchdir(&root)?;
@@ -66,13 +67,13 @@ fn identity(folder: &File) -> std::io::Result<(u64, u64)> {
     folder.metadata().map(|facts| (facts.dev(), facts.ino()))
 }
 
-/// The namespace that this process came from, as a path that its children can open; None where it never left one.
+/// The original namespace, as a path that children can open; None if this process never left it.
 pub fn origin() -> Option<PathBuf> {
     let origin = ORIGIN.get()?;
     Some(format!("/proc/{}/fd/{}", std::process::id(), origin.as_raw_fd()).into())
 }
 
-/// Words before a command that have it carried out in the namespace that this process came from; None where it never left one.
+/// Command prefix that runs a command in the original namespace; None if this process never left it.
 pub fn in_origin() -> Option<Vec<String>> {
     let origin = origin()?;
     Some(vec!["nsenter".into(), format!("--mount={}", origin.display()), "--".into()])
@@ -146,7 +147,7 @@ mod tests {
             mount_at(&ours);
         };
         let outer = || {
-            // A namespace in which this folder is shared, as all are where systemd runs.
+            // A namespace in which this folder is shared, as all are under systemd.
             assert!(matches!(enter(), Entered::Own));
             mount_at(&place);
             mount_change(&place, MountPropagationFlags::SHARED).expect("shared");
@@ -155,7 +156,7 @@ mod tests {
                 let inner = scope.spawn(|| {
                     inner();
                     go_on.send(()).expect("it is waited for");
-                    // Looked for until the other has mounted it.
+                    // Polls until the other thread has mounted it.
                     (0..500).any(|_| {
                         std::thread::sleep(Duration::from_millis(10));
                         is_mounted("thread-self", &theirs)

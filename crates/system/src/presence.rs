@@ -1,14 +1,14 @@
-//! Whether a device that was there still is: pulled out, detached, gone offline, or its backing file cut short.
-//! In: the device as it was found before. Out: what became of it, in words; nothing where it is as it was.
-//! Asked after something failed, so that a lost device is not taken for a fault of what lies on it.
+//! Whether a device is still present: pulled out, detached, offline, or its backing file truncated.
+//! In: the device as found earlier. Out: what happened to it, as text; nothing if it is unchanged.
+//! Checked after a failure, so that a lost device is not taken for a fault of the filesystem on it.
 
 use crate::block::{BlockDevice, Sysfs};
 use std::path::Path;
 
-/// Words of the kernel for a disk that answers, by SCSI and by NVMe.
+/// Kernel states of a disk that responds, for SCSI and NVMe.
 const ALIVE: [&str; 5] = ["running", "live", "created", "new", "connecting"];
 
-/// What became of a device; None where it is there and whole.
+/// What happened to a device; None if it is present and whole.
 pub fn lost(device: &BlockDevice) -> Option<String> {
     let Some(now) = BlockDevice::numbered(device.number) else {
         return Some("it is gone".into());
@@ -26,7 +26,7 @@ pub fn lost(device: &BlockDevice) -> Option<String> {
     cut_short(device)
 }
 
-/// A loop device goes on while its file has lost its end, and answers with I/O errors there.
+/// A loop device stays attached when its file is truncated, and returns I/O errors beyond the end.
 fn cut_short(device: &BlockDevice) -> Option<String> {
     let file = device.backing_file.as_deref()?;
     let there = file.metadata().ok().filter(std::fs::Metadata::is_file)?;

@@ -1,6 +1,6 @@
-//! Processes by identity: an id alone may be used again, so it is kept together with its start time.
-//! In: process ids. Out: whether that very process still lives, and the means to end it.
-//! Nothing here ends a process whose start time is another than the one that was kept.
+//! Processes by identity: an id alone may be reused, so it is kept together with its start time.
+//! In: process ids. Out: whether that very process still lives, and means to end it.
+//! A process with another start time is never ended.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Variable in the environment of everything that is started here: `PID:START` of the process that started it, so that what
-/// outlives a killed run can be told from everything else.
+/// Environment variable of everything started here: `PID:START` of the process that started it. It identifies processes that outlive a killed run.
 pub const OWNER_VARIABLE: &str = "BAKEOFF_OWNER";
 
-/// One process, also after its id was given to another.
+/// One process, identified even after its id is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Process id.
@@ -22,13 +21,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that calls.
+    /// The calling process.
     pub fn current() -> Process {
         let pid = std::process::id();
         Process { pid, started: start_time(pid).unwrap_or(0) }
     }
 
-    /// The process that has this id now; None where there is none.
+    /// The process that has this id now; None if there is none.
     pub fn of(pid: u32) -> Option<Process> {
         start_time(pid).map(|started| Process { pid, started })
     }
@@ -60,9 +59,9 @@ impl Process {
         true
     }
 
-    /// Processes that this one started, or that those started, and that still live: told by their environment.
+    /// Living processes that this one started, directly or indirectly, identified by their environment.
     ///
-    /// Only those of the caller's own PID namespace: in another one the same id may be that of another process.
+    /// Only those of the caller's PID namespace: in another one the same id may belong to another process.
     pub fn orphans(&self) -> Vec<Process> {
         let here = pid_namespace();
         ids()
@@ -72,7 +71,7 @@ impl Process {
             .collect()
     }
 
-    /// Whether `owner` started this process, or one that started it did: told by its environment.
+    /// Whether `owner` started this process, directly or indirectly, by its environment.
     pub fn was_started_by(&self, owner: Process) -> bool {
         self.lives() && names_owner(self.pid, owner)
     }
@@ -82,7 +81,7 @@ impl Process {
             return;
         }
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
-            // A process that ended meanwhile answers ESRCH, which is what was wanted.
+            // A process that ended meanwhile returns ESRCH, which is fine.
             let _ = rustix::process::kill_process(pid, signal);
         }
     }
@@ -94,21 +93,21 @@ impl std::fmt::Display for Process {
     }
 }
 
-/// Ids of all processes that this one can see; none where /proc is not there.
+/// Ids of all visible processes; none if /proc is missing.
 pub fn ids() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// This boot's id, which tells marks of an earlier boot from this one's; empty where the kernel does not tell.
+/// This boot's id, which distinguishes records of an earlier boot; empty where the kernel does not provide it.
 pub fn boot_id() -> String {
     crate::text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// How long a child is left alone between two looks where the kernel has no pidfd (before Linux 5.3).
+/// Interval between two checks of a child where the kernel has no pidfd (before Linux 5.3).
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Waits for a child to end, for at most `patience`, and takes it off the process table; None where it goes on. Its end wakes the caller at once.
+/// Waits for a child to end, for at most `patience`, and reaps it; None if it still runs. Its end wakes the caller at once.
 pub fn await_end(child: &mut Child, patience: Duration) -> std::io::Result<Option<ExitStatus>> {
     let end = Instant::now() + patience;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -120,19 +119,19 @@ pub fn await_end(child: &mut Child, patience: Duration) -> std::io::Result<Optio
         let left = end.saturating_duration_since(Instant::now());
         match (&handle, Timespec::try_from(left)) {
             _ if left.is_zero() => return Ok(None),
-            // A signal ends it early; then the child is looked at once more.
+            // A signal ends the wait early; then the child is checked once more.
             (Some(handle), Ok(left)) => _ = poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&left)),
             _ => std::thread::sleep(left.min(LOOK)),
         }
     }
 }
 
-/// Takes an ended child off the process table, waiting for it for at most `patience`; false where it does not end.
+/// Reaps an ended child, waiting for it for at most `patience`; false if it does not end.
 pub fn reap(child: &mut Child, patience: Duration) -> bool {
     !matches!(await_end(child, patience), Ok(None))
 }
 
-/// How a process ended, in words: "exit status 1", "signal 9".
+/// How a process ended, as text: "exit status 1", "signal 9".
 pub fn how_it_ended(status: std::process::ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
@@ -142,9 +141,9 @@ pub fn how_it_ended(status: std::process::ExitStatus) -> String {
     }
 }
 
-/// The PID namespace of the caller, as the kernel names it; empty where it does not tell.
+/// The PID namespace of the caller, as the kernel names it; empty if unknown.
 ///
-/// Process ids mean something only within one: a container has its own.
+/// Process ids are valid only within one namespace: a container has its own.
 pub fn pid_namespace() -> String {
     pid_namespace_of("self")
 }
@@ -160,7 +159,7 @@ fn names_owner(pid: u32, owner: Process) -> bool {
     environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
 }
 
-/// The id of this installation, which a reboot does not change (machine-id(5)); empty where there is none.
+/// The id of this installation, which survives a reboot (machine-id(5)); empty where there is none.
 pub fn machine_id() -> String {
     ["/etc/machine-id", "/var/lib/dbus/machine-id"]
         .into_iter()
@@ -170,14 +169,14 @@ pub fn machine_id() -> String {
         .unwrap_or_default()
 }
 
-/// Keeps this program and its libraries in memory. Where caches are emptied before a phase, the kernel would forget what of them is
-/// not in use just then, and reading it again from the disk would stand beside the phase like somebody else's work.
+/// Keeps this program and its libraries in memory. Otherwise dropping caches before a phase would evict their idle pages, and reading those
+/// back from the disk would disturb the phase like foreign traffic.
 pub fn stay_in_memory() {
-    // Without root only few pages may be locked; then it stays as it was.
+    // Without root only few pages may be locked; then nothing changes.
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
 }
 
-/// Bytes that a file of this process may have (RLIMIT_FSIZE); None without a limit.
+/// Largest file size that this process may write (RLIMIT_FSIZE); None without a limit.
 pub fn file_size_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Fsize).current
 }
@@ -190,7 +189,7 @@ pub fn is_root() -> bool {
 /// Field 22 of /proc/PID/stat; None for a process that is gone or a zombie.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = crate::text(format!("/proc/{pid}/stat"))?;
-    // The name in parentheses may itself hold spaces and parentheses.
+    // The name in parentheses may contain spaces and parentheses.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     if matches!(fields.first(), Some(&"Z") | Some(&"X")) {
         return None;

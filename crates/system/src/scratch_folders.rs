@@ -1,11 +1,11 @@
-//! Temporary folders with the process id in their names, so that the folders of a killed process can be recognised and removed.
-//! In: the parent folder, and the beginning of their names. Out: the name of a new one; those of ended processes are removed.
+//! Temporary folders with the process id in their names, so that folders of a killed process can be recognised and removed.
+//! In: the parent folder, and a name prefix. Out: the prefix of a new name; folders of ended processes are removed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The beginning of the name of this process's folder; what makes it unique follows.
+/// The name prefix of this process's folder; a unique suffix follows.
 pub fn prefix(kind: &str) -> String {
     format!("{kind}{}-", std::process::id())
 }

@@ -1,6 +1,6 @@
-//! The end of what a stream says, for error messages.
-//! In: a stream, which a thread reads to its end, so that whoever writes to it never waits. Out: its last bytes, as text.
-//! However much is said, no more is kept than was asked for.
+//! The end of a stream, for error messages.
+//! In: a stream, which a thread reads to its end, so that its writer never blocks. Out: its last bytes, as text.
+//! However long the stream, no more than the requested size is kept.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How often an end is looked for.
+/// Polling interval for the end of the stream.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// The last bytes of a stream.
@@ -38,7 +38,7 @@ impl Tail {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// The last `most` bytes of what was kept; what is no text is shown as such.
+    /// The last `most` bytes of what was kept; invalid UTF-8 is shown as replacement characters.
     pub fn last(&self, most: usize) -> String {
         let kept = self.kept.lock().unwrap_or_else(|poison| poison.into_inner());
         let bytes: Vec<u8> = kept.iter().skip(kept.len().saturating_sub(most)).copied().collect();
@@ -50,8 +50,8 @@ impl Tail {
         self.last(usize::MAX)
     }
 
-    /// Everything that was kept once the stream has ended: the last of it may arrive after its writer's exit. A process that still has the stream
-    /// open keeps it from ending, so this waits no longer than `limit`.
+    /// All kept text once the stream has ended: its last bytes may arrive after the writer's exit. A process that still has the stream open
+    /// keeps it from ending, so this waits no longer than `limit`.
     pub fn text_at_end(&self, limit: Duration) -> String {
         let end = Instant::now() + limit;
         while !self.has_ended() && Instant::now() < end {
@@ -60,7 +60,7 @@ impl Tail {
         self.text()
     }
 
-    /// Whether the stream has ended, so that nothing more is on its way.
+    /// Whether the stream has ended, so that no more bytes arrive.
     fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }

@@ -1,6 +1,6 @@
-//! Processes that must not outlive this one, however it ends: a virtual machine whose run was killed has nobody left who would end it.
+//! Processes that must not outlive this one, however it ends: nothing else would end the virtual machine of a killed run.
 //! In: a command. Out: its process, which the kernel kills when this one is gone (prctl(2), PR_SET_PDEATHSIG).
-//! The kernel means the thread that started it, not the process: so one thread starts them all, and lives as long as the process.
+//! The kernel tracks the thread that started it, not the process: so one thread starts them all, and lives as long as the process.
 
 // Two calls between fork and exec.
 #![allow(unsafe_code)]
@@ -12,16 +12,16 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
 
-/// What is to be started, and who waits for it.
+/// A command to start, and the channel for the result.
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// The way to the thread that starts them; None where there can be none.
+/// Channel to the thread that starts commands; None if that thread could not be started.
 static STARTER: OnceLock<Option<Mutex<Sender<Order>>>> = OnceLock::new();
 
 /// Starts a command whose process is killed as soon as this one is gone.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
     tie(&mut command, getpid());
     let none = || io::Error::other("the thread that starts it could not be started");
@@ -36,7 +36,7 @@ fn starter() -> Option<Mutex<Sender<Order>>> {
     let (send, orders) = channel::<Order>();
     let working = move || {
         for (mut command, answer) in orders {
-            // Nobody waits for one whose caller is gone.
+            // A send fails only if the caller is gone.
             let _ = answer.send(command.spawn());
         }
     };
@@ -46,7 +46,7 @@ fn starter() -> Option<Mutex<Sender<Order>>> {
 fn tie(command: &mut Command, parent: Pid) {
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // One that was killed before the kernel knew of this is noticed here.
+        // Detects a parent that was killed before the kernel knew of this.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(io::ErrorKind::BrokenPipe)) }
     };
     // SAFETY: between fork and exec it makes two system calls, and neither takes memory nor a lock.
@@ -67,7 +67,7 @@ mod tests {
         crate::process::Process::of(pid).is_some_and(|process| process.lives())
     }
 
-    /// Starts a long sleep from a thread that ends at once, says its number, and waits for its end.
+    /// Starts a long sleep from a thread that ends at once, prints its process id, and waits for its end.
     fn victim() {
         let started = std::thread::spawn(|| {
             let mut sleep = Command::new("sleep");

@@ -1,16 +1,16 @@
-//! The environment of filesystems' tools: the folders in which they are looked for, and the variables that they do not see.
-//! In: this process's own environment. Out: what is passed on, and sentences about the rest, for the evidence.
-//! As root, a tool that another user can exchange would run as root; and a variable such as MKE2FS_CONFIG changes what ext4 is.
+//! The environment of filesystem tools: the folders they are searched in, and the variables withheld from them.
+//! In: this process's own environment. Out: what is passed on, and remarks about the rest, for the evidence.
+//! As root, a tool that another user can replace would run as root; and a variable such as MKE2FS_CONFIG changes what mkfs.ext4 creates.
 
 use crate::trust::{Untrusted, owned_path};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Folders in which programs are looked for besides `PATH`: the tools of filesystems are in sbin, which a user's path lacks.
+/// Folders searched for programs besides `PATH`: filesystem tools are in sbin, which a user's path lacks.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
 
-/// Beginnings of the names of variables that change what tools of filesystems and devices do.
+/// Name prefixes of variables that change what tools of filesystems and devices do.
 const STEERING: [&str; 26] = [
     "BCACHEFS_",
     "BLKID_",
@@ -40,27 +40,27 @@ const STEERING: [&str; 26] = [
     "ZPOOL_",
 ];
 
-/// Variables by which other code is loaded into every program, this one too; they cannot be undone by then.
+/// Variables that load code into every program, this one included; for this one it is too late to remove them.
 const LOADED: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 
-/// What tools get of this process's environment.
+/// The part of this process's environment that tools get.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolEnvironment {
-    /// Folders in which they are looked for, in order.
+    /// Folders searched for tools, in order.
     folders: Vec<PathBuf>,
-    /// Variables that are taken away.
+    /// Variables that are removed.
     withheld: Vec<OsString>,
     /// What is not passed on, and why.
     remarks: Vec<String>,
-    /// Whether a program must be one that only root can exchange.
+    /// Whether a program must be one that only root can replace.
     is_strict: bool,
 }
 
-/// That of this process, as it was when first asked for.
+/// The environment of this process at the first call.
 pub fn here() -> &'static ToolEnvironment {
     static HERE: OnceLock<ToolEnvironment> = OnceLock::new();
     HERE.get_or_init(|| {
-        // In a user namespace without a map of root even / is another user's, and nothing can be told by owners.
+        // In a user namespace without a mapping of root even / belongs to another user, so owners prove nothing.
         let is_strict = crate::process::is_root() && owned_path(Path::new("/")).is_ok();
         let names = std::env::vars_os().map(|(name, _)| name);
         ToolEnvironment::of(&std::env::var_os("PATH").unwrap_or_default(), names, is_strict)
@@ -90,12 +90,12 @@ impl ToolEnvironment {
         found
     }
 
-    /// What is not passed on to tools or changes them all, in sentences for the evidence; mostly none.
+    /// What is withheld from tools, or changes all programs, as sentences for the evidence; usually empty.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Where a program is; None where it is in none of the folders.
+    /// Finds a program; None if no folder has it.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let runs = |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
         if name.contains('/') {

@@ -1,9 +1,9 @@
-//! Memory of virtual machines, which their host hands out when it is first written to.
-//! In: bytes. Out: how many were written to once, so that whoever is given them next finds them there; whether the host takes them back.
+//! Prefaulting memory of virtual machines, which the host provides at the first write.
+//! In: bytes. Out: how many were written once, so that the next allocation finds them provided; whether the host takes them back.
 //!
-//! Here the first write to memory went at a seventh of the speed of the next one, and the first trials of a machine that had just been started wrote
-//! at a tenth of their later speed. A balloon that reports free pages (Linux 5.7) gives back what was free for two seconds: there first trials are
-//! helped, and later ones pay now and then.
+//! Measured here: the first write to memory ran at a seventh of the speed of the next one, and the first trials on a freshly started machine
+//! wrote at a tenth of their later speed. A balloon that reports free pages (Linux 5.7) gives back memory that was free for two seconds: then
+//! prefaulting helps first trials, while later ones pay now and then.
 #![allow(unsafe_code)]
 
 use rustix::fs::{Mode, OFlags};
@@ -12,15 +12,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Most bytes that are touched.
+/// Most bytes that are prefaulted.
 const MOST: u64 = 8 << 30;
-/// The same for files. A host waits two seconds before it takes free memory back, and more takes longer to read.
+/// The same for files. A host waits two seconds before it takes free memory back, and reading more takes longer.
 const MOST_OF_FILES: u64 = 1 << 30;
 /// The balloon's number among virtio devices, and its feature of reporting free pages (Virtual I/O Device 1.2, 5.5).
 const BALLOON: &str = "0x0005";
 const REPORTS_FREE_PAGES: usize = 5;
 
-/// Name of the balloon by which a host takes back memory that is free; None where none does.
+/// Name of the balloon by which the host takes back free memory; None if there is none.
 pub fn taken_back_by() -> Option<String> {
     found(Path::new("/sys/bus/virtio/devices"))
 }
@@ -37,24 +37,25 @@ fn found(devices: &Path) -> Option<String> {
     entries.into_iter().find(reports).map(|device| device.file_name().to_string_lossy().into_owned())
 }
 
-/// Writes to so many bytes of memory once and gives them back, at most half of what is available; answers how many they were. What was given
-/// back last is what the kernel hands out next.
+/// Writes once to so many bytes of memory and frees them, at most half of what is available; returns how many. The kernel reuses the memory
+/// freed last first.
 pub fn touch(bytes: u64) -> u64 {
     let bytes = bytes.min(MOST).min(crate::in_memory::available() / 2);
     write_once(bytes as usize);
     bytes
 }
 
-/// A file of nothing but a hole, by which a host that takes free memory back is made to provide it again.
+/// A sparse file; reading it makes a host that takes free memory back provide it again.
 ///
-/// Memory for files comes from other lists of the kernel than a program's own, in other sizes, and what was freed last is used next. Reading a hole takes
-/// memory as reading data does, without a disk. Measured here with files of 128 MiB, 3 s after their memory became free, eight times each: read at 0.60 GB/s in
-/// the median (55 to 185 ms in the kernel), 0.66 after writing to as much memory of the program's own, 1.27 after reading a hole (46 to 72 ms), and 1.30 right
-/// after the same file had left the cache.
+/// The kernel takes memory for files from other free lists than a program's own, in other sizes, and reuses first what was freed last.
+/// Reading a hole takes memory as reading data does, without a disk. Measured here with files of 128 MiB, 3 s after their memory became free,
+/// eight times each: read at 0.60 GB/s in the median (55 to 185 ms in the kernel), 0.66 after writing to as much memory of the program's own,
+/// 1.27 after reading a hole (46 to 72 ms), and 1.30 right after the same file had left the cache.
 pub struct Hole(File);
 
 impl Hole {
-    /// In a folder on a disk: filesystems in memory read holes without taking any. None where no host takes memory back, or the folder is of no use.
+    /// Opens it in a folder on a disk: filesystems in memory read holes without taking memory. None if no host takes memory back, or the
+    /// folder is unusable.
     pub fn open(folder: &Path) -> Option<Self> {
         taken_back_by()?;
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::NOATIME | OFlags::CLOEXEC;
@@ -63,7 +64,7 @@ impl Hole {
         Some(Self(file.into()))
     }
 
-    /// Has the host provide so many bytes for files, 1 GiB at most and at most a quarter of what is available. What is refused is done without.
+    /// Makes the host provide so many bytes for files, at most 1 GiB and a quarter of what is available. Errors are ignored.
     pub fn provide(&self, bytes: u64) {
         let bytes = bytes.min(MOST_OF_FILES).min(crate::in_memory::available() / 4);
         let mut part = vec![0; 1 << 20];
@@ -79,7 +80,7 @@ fn write_once(bytes: usize) {
         return;
     }
     let (any, both) = (std::ptr::null_mut(), ProtFlags::READ | ProtFlags::WRITE);
-    // SAFETY: a fresh mapping that nothing else knows is made, written to and removed. What is refused is done without.
+    // SAFETY: a fresh mapping that no other code knows is made, written to and removed. Failures are ignored.
     unsafe {
         let Ok(memory) = mmap_anonymous(any, bytes, both, MapFlags::PRIVATE) else { return };
         if madvise(memory, bytes, Advice::LinuxPopulateWrite).is_err() {

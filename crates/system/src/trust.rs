@@ -1,6 +1,6 @@
-//! Whether a file is safe to act on: who owns it and every folder above it, and who else could change them.
+//! Whether a file is safe to act on: who owns it and every folder above it, and which other users could change them.
 //! In: a path. Out: nothing, or [`Untrusted`], which names the component at fault.
-//! What passes cannot be exchanged by another user between this check and its use.
+//! A trusted path cannot be replaced by another user between this check and its use.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,20 +9,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Symbolic links that are followed at most: what the kernel itself follows (path_resolution(7)).
+/// Most symbolic links that are followed: the kernel's own limit (path_resolution(7)).
 const LINKS_LIMIT: usize = 40;
 
-/// Mode bits that let a group or everybody write. With a POSIX ACL the group bits are its mask, so that named users show here too.
+/// Mode bits that let the group or others write. With a POSIX ACL the group bits are its mask, so that named users show here too.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Mode bit by which entries of a folder can be renamed and removed only by their owner, the folder's, and root.
+/// Mode bit by which only the owner of an entry, the owner of the folder and root can rename or remove it.
 const STICKY: u32 = 0o1000;
 
-/// A path that somebody else could have written, or could exchange.
+/// A path that another user could have written, or could replace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} {why}", .path.display())]
 pub struct Untrusted {
-    /// The file, folder or symbolic link at fault: the path itself, or something on the way to it.
+    /// The file, folder or symbolic link at fault: the path itself, or a component of it.
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: Distrust,
@@ -31,44 +31,43 @@ pub struct Untrusted {
 /// Why a path is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Distrust {
-    /// It is neither the caller's nor root's.
+    /// Neither the caller nor root owns it.
     #[error("belongs to user {0}, who is neither you nor root")]
     Foreign(u32),
-    /// Its group can change it.
+    /// Its group can write it.
     #[error("can be written by its group (`chmod go-w` prevents that)")]
     GroupWrites,
-    /// Everybody can change it.
+    /// All users can write it.
     #[error("can be written by everybody (`chmod go-w` prevents that)")]
     EverybodyWrites,
     /// More symbolic links than the kernel follows.
     #[error("leads through more than {LINKS_LIMIT} symbolic links")]
     Links,
-    /// It is not there, or cannot be looked at.
+    /// It is missing, or cannot be inspected.
     #[error("cannot be inspected: {0}")]
     Unseen(String),
 }
 
-/// Whether a path, and every folder and symbolic link that leads to it, belongs to the caller or to root and nobody else can write
-/// there.
+/// Checks that a path, and every folder and symbolic link that leads to it, belongs to the caller or to root and that no other user can write there.
 ///
-/// In a sticky folder such as /tmp others can make entries but cannot exchange those of their owners; so one may lie on the way, but
-/// does not pass itself.
+/// In a sticky folder such as /tmp others can create entries but cannot replace those of other owners; so one may be part of the path, but
+/// does not pass as its end.
 pub fn owned_path(path: &Path) -> Result<(), Untrusted> {
     owned_by(path, &[rustix::process::geteuid().as_raw(), 0])
 }
 
-/// As [`owned_path`], where the person who called sudo is trusted, too: the working folder is usually theirs.
+/// As [`owned_path`], but also trusts the user who called sudo: the working folder is usually theirs.
 pub fn callers_path(path: &Path) -> Result<(), Untrusted> {
     owned_by(path, &callers())
 }
 
-/// Whether every file that this process has open, and whose path begins so, belongs to the caller as in [`callers_path`] and cannot
-/// be written by others. It finds a file that another user put in place between a check of its name and its opening.
+/// Checks that every open file of this process whose path has this prefix belongs to the caller as in [`callers_path`] and cannot be written
+/// by others. It detects a file that another user put in place between a check of its name and its opening.
 pub fn callers_open_files(beginning: &Path) -> Result<(), Untrusted> {
     open_files_owned_by(beginning, &callers())
 }
 
-/// The caller, root, and the person who called sudo.
+/// The caller, root, and the user who called sudo.
 fn callers() -> Vec<u32> {
     [rustix::process::geteuid().as_raw(), 0].into_iter().chain(crate::way::behind_sudo()).collect()
 }
@@ -78,7 +77,7 @@ fn open_files_owned_by(beginning: &Path, owners: &[u32]) -> Result<(), Untrusted
     let failed = |error: std::io::Error| unseen(Path::new(OPEN), &error);
     for entry in std::fs::read_dir(OPEN).map_err(failed)? {
         let link = entry.map_err(failed)?.path();
-        // The descriptor of this very list is closed by the time that it is looked at.
+        // The descriptor of this listing is closed by the time it is inspected.
         let Ok(path) = std::fs::read_link(&link) else { continue };
         if path.as_os_str().as_bytes().starts_with(beginning.as_os_str().as_bytes()) {
             let facts = link.metadata().map_err(|error| unseen(&path, &error))?;
@@ -119,11 +118,11 @@ fn owned_by(path: &Path, owners: &[u32]) -> Result<(), Untrusted> {
             waiting.push_front(name);
         }
     }
-    // Only on the way does the sticky bit help: what lies in such a folder is anybody's.
+    // The sticky bit helps only along the path: the end of the path in such a folder must be safe by itself.
     only_owner_writes(&at, &last)
 }
 
-/// The components of a path that lead somewhere, `..` among them.
+/// The components of a path that lead somewhere, `..` included.
 fn names(path: &Path) -> VecDeque<OsString> {
     let leads = |component: &Component<'_>| matches!(component, Component::Normal(_) | Component::ParentDir);
     path.components().filter(leads).map(|component| component.as_os_str().to_owned()).collect()
@@ -146,7 +145,7 @@ fn of_owner(path: &Path, facts: &Metadata, owners: &[u32]) -> Result<(), Untrust
 }
 
 fn only_owner_writes(path: &Path, facts: &Metadata) -> Result<(), Untrusted> {
-    // A symbolic link's mode means nothing: it cannot be written, only exchanged, which its folder decides.
+    // A symbolic link's mode means nothing: it cannot be written, only replaced, which its folder decides.
     let why = match facts.mode() & OTHERS_WRITE {
         _ if facts.is_symlink() => return Ok(()),
         0 => return Ok(()),

@@ -1,6 +1,6 @@
-//! The way to a file, part by part: the kernel would follow everybody's symbolic links.
-//! In: a path. Out: the folder that it leads to, or where a file really lies.
-//! Links of root, of the caller and of whoever called sudo are followed, those of strangers never.
+//! Walks a path part by part, because the kernel would follow all users' symbolic links.
+//! In: a path. Out: the folder that it leads to, or a file's real location.
+//! Links of root, of the caller and of the user who called sudo are followed, those of others never.
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
@@ -12,16 +12,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// How folders are made: nobody else may write into them.
+/// Mode of created folders: no other user may write into them.
 pub const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 
-/// Symbolic links on one way; the kernel's own limit.
+/// Symbolic links in one path; the kernel's own limit.
 const LINKS_LIMIT: usize = 40;
 
-/// Where a file really lies, or would lie: all links are followed, the last one too, but no stranger's.
+/// The real location of a file, existing or not: all links are followed, the last one too, except other users' links.
 ///
 /// # Errors
-/// A stranger's link, more links than the kernel follows, or what the system answers of the folders on the way.
+/// Another user's link, more links than the kernel follows, or the system's error for a folder of the path.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_LIMIT {
@@ -42,7 +42,7 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
-/// Goes to a folder part by part, since the kernel would follow everybody's links.
+/// Opens a folder part by part, because the kernel would follow all users' links.
 pub(crate) fn walk(path: &Path, make: bool) -> io::Result<OwnedFd> {
     const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
     let start = if path.is_absolute() { "/" } else { "." };
@@ -53,7 +53,7 @@ pub(crate) fn walk(path: &Path, make: bool) -> io::Result<OwnedFd> {
         let mut next = fs::openat(&here, &part, PLACE, Mode::empty());
         if make && matches!(next, Err(Errno::NOENT)) {
             match fs::mkdirat(&here, &part, FOLDER_MODE) {
-                // Somebody else may have made it in between; it is looked at all the same.
+                // Another process may have made it in between; it is checked all the same.
                 Ok(()) | Err(Errno::EXIST) => next = fs::openat(&here, &part, PLACE, Mode::empty()),
                 Err(error) => return Err(error.into()),
             }
@@ -91,12 +91,12 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(named).collect()
 }
 
-/// Whose links are followed: those of root, of the caller, and of the person who called sudo.
+/// Users whose links are followed: root, the caller, and the user who called sudo.
 fn may_lead(user: u32) -> bool {
     user == 0 || user == rustix::process::geteuid().as_raw() || behind_sudo() == Some(user)
 }
 
-/// The user who called sudo, where this process has become root by it.
+/// The user who called sudo, if this process became root by it.
 pub(crate) fn behind_sudo() -> Option<u32> {
     rustix::process::geteuid().is_root().then(|| std::env::var("SUDO_UID").ok()?.parse().ok()).flatten()
 }
@@ -108,14 +108,14 @@ fn strangers(what: &dyn Display, user: u32) -> io::Error {
 /// The folder above a path, `.` where none is named, and the last name.
 ///
 /// # Errors
-/// A path that ends in no name (`/`, `..`).
+/// A path that does not end in a name (`/`, `..`).
 pub fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
     let name = path.file_name().ok_or_else(|| refused(format!("{} does not end in a name", path.display())))?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok((above.to_owned(), name.to_owned()))
 }
 
-/// An error that says what is not done, and why.
+/// An error that states what is refused, and why.
 pub fn refused(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
