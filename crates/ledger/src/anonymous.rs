@@ -1,8 +1,8 @@
-//! What leaves a machine when a run is exported anonymously or published: everything but what tells whose machine it is.
-//! In: a run's records, and what is known of who owns the machine. Out: the same run without names of hosts and users, serial numbers,
-//! identifiers and paths, and how often each rule took something away.
-//! Two layers: `records` takes every field of a record apart by its type, so that a new field must be decided upon before anything
-//! compiles; `sweep` then goes over every text that is left, whatever it belongs to. A run that went through both comes out of them as it went in.
+//! What leaves a machine when a run is exported anonymously or published: everything except what identifies the machine or its owner.
+//! In: a run's records, and the known names of the machine's owner. Out: the same run without names of hosts and users, serial numbers,
+//! identifiers and paths, and how often each rule removed something.
+//! Two layers: `records` handles every field of a record by its type, so that a new field does not compile before it is decided upon; `sweep`
+//! then checks every remaining text, whatever its field. Cleaning an anonymous run again does not change it.
 
 mod records;
 mod secrets;
@@ -13,21 +13,21 @@ use secrets::Secrets;
 use std::collections::BTreeMap;
 pub use sweep::texts;
 
-/// What stands in the place of what was left out.
+/// Replaces what was left out.
 pub(crate) const LEFT_OUT: &str = "(left out)";
-/// What stands in the place of a path.
+/// Replaces a path.
 pub(crate) const PATH: &str = "(path)";
 
-/// Whose machine it is, as far as the machine that publishes can say: these words leave in no text.
+/// Names of the machine and its users, as far as the publishing machine knows them: no published text holds these words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owner {
     /// Names of this host, with and without its domain.
     pub hosts: Vec<String>,
-    /// Names of the people who have an account here.
+    /// Names of the people with an account here.
     pub users: Vec<String>,
 }
 
-/// Why something does not leave.
+/// Why something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     /// The name of a host.
@@ -36,11 +36,11 @@ pub enum Rule {
     User,
     /// A serial number, or a name of a device that holds one.
     Serial,
-    /// An identifier that was given once: of a boot, a filesystem, a partition.
+    /// An identifier that was assigned once: of a boot, a filesystem, a partition.
     Identifier,
-    /// Where something lies.
+    /// A path.
     Path,
-    /// A boot parameter that says nothing about speed.
+    /// A boot parameter without effect on speed.
     Boot,
     /// The control groups of the process.
     Group,
@@ -53,7 +53,7 @@ impl Rule {
     pub const ALL: [Rule; 8] =
         [Rule::Host, Rule::User, Rule::Serial, Rule::Identifier, Rule::Path, Rule::Boot, Rule::Group, Rule::Output];
 
-    /// What it takes away, in words.
+    /// What the rule removes, as text.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Host => "names of hosts",
@@ -68,7 +68,7 @@ impl Rule {
     }
 }
 
-/// How often each rule took something away.
+/// How often each rule removed something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<Rule, u64>);
 
@@ -77,21 +77,21 @@ impl LeftOut {
         *self.0.entry(rule).or_default() += 1;
     }
 
-    /// How often a rule did.
+    /// How often a rule removed something.
     pub fn of(&self, rule: Rule) -> u64 {
         self.0.get(&rule).copied().unwrap_or_default()
     }
 
-    /// Whether no rule did: the run was anonymous already.
+    /// Whether no rule removed anything: the run was anonymous already.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A run without what tells whose machine it is.
+/// A run without what identifies the machine or its owner.
 ///
 /// # Errors
-/// Records that are no longer records afterwards, in words; no run that a ledger holds is known to become such.
+/// Records that are invalid afterwards, as text; no run of a ledger is known to cause this.
 pub fn anonymous(mut imported: Imported, owner: &Owner) -> Result<(Imported, LeftOut), String> {
     let mut left_out = LeftOut::default();
     let mut secrets = Secrets::of(&imported, owner);

@@ -1,5 +1,5 @@
-//! What can go wrong with a ledger file, each with what the person can do.
-//! In: what SQLite and the system answered. Out: one sentence.
+//! Errors of a ledger file, each with the user's remedy.
+//! In: errors of SQLite and the system. Out: one sentence.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub enum LedgerError {
         /// The latest that this program knows.
         known: i64,
     },
-    /// The file is something else, or a damaged ledger.
+    /// The file is not a ledger, or a damaged one.
     #[error(
         "opening the ledger {path}: {why}; it is not changed. Name another file with --ledger, or move this one away"
     )]
@@ -47,10 +47,10 @@ pub enum LedgerError {
     Busy {
         /// The ledger file.
         path: PathBuf,
-        /// The process, in words; empty where it is not known.
+        /// The process, as text; empty if unknown.
         holder: String,
     },
-    /// The file that is open is no longer where it was.
+    /// The open file is no longer at its path.
     #[error("the ledger {path} {what} during the run; its earlier content was in the old file")]
     Gone {
         /// The ledger file.
@@ -63,12 +63,12 @@ pub enum LedgerError {
     NoSuchRun {
         /// The ledger file.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested run.
         asked: String,
-        /// What there is instead.
+        /// What exists instead.
         why: String,
     },
-    /// A field holds something else than a ledger of this version keeps there.
+    /// A field holds a value that a ledger of this version never has there.
     #[error(
         "reading the ledger {path}: {place}: the field {field} cannot be read: {why}. The ledger was changed or damaged after it was written; use an undamaged copy, or `bakeoff export` its other runs"
     )]
@@ -77,29 +77,29 @@ pub enum LedgerError {
         path: PathBuf,
         /// The run, and within it the contender, or the trial with its number from 0.
         place: String,
-        /// Name of the field, with the way into it: `found.device.size_bytes`.
+        /// Name of the field, with the path to it: `found.device.size_bytes`.
         field: String,
         /// What is wrong.
         why: String,
     },
-    /// The system refused for the moment: no space, an I/O error, somebody else's long transaction.
+    /// A temporary refusal of the system: no space, an I/O error, another process's long transaction.
     #[error("{doing} {path}: {answer}; its earlier content is unchanged")]
     ForNow {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The ledger file.
         path: PathBuf,
-        /// What was answered.
+        /// The error text.
         answer: String,
     },
     /// The system or SQLite refused.
     #[error("{doing} {path}: {answer}")]
     Refused {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The ledger file.
         path: PathBuf,
-        /// What was answered.
+        /// The error text.
         answer: String,
     },
 }

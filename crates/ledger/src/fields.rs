@@ -1,6 +1,6 @@
-//! Reading one field of a row: a value of its type, or the place where it could not be read.
+//! Reads one field of a row: a value of its type, or the place that could not be read.
 //! In: rows of SQLite, JSON texts. Out: values, or a [`Fault`] that names the field, down to the part of a document.
-//! Nothing that is there but cannot be read becomes a default.
+//! An unreadable value never becomes a default.
 
 use crate::json;
 use rusqlite::Row;
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 /// Why something could not be read.
 #[derive(Debug)]
 pub enum Fault {
-    /// SQLite's answer.
+    /// An error of SQLite.
     Sql(rusqlite::Error),
-    /// What no ledger holds, so that nothing of the file is believed.
+    /// Content that no ledger has, so that the whole file is not trusted.
     Strange {
         /// What it is.
         why: String,
     },
-    /// A field that holds something else than it should.
+    /// A field with an invalid value.
     Field {
-        /// Where it stands: run, trial, phase.
+        /// Its place: run, trial, phase.
         place: String,
-        /// Its name, with the way to the part of it that cannot be read: `found.device.size_bytes`.
+        /// Its name, with the path to the unreadable part: `found.device.size_bytes`.
         field: String,
         /// What is wrong with it.
         why: String,
@@ -43,7 +43,7 @@ impl Fault {
         Self::Field { place: String::new(), field: name.into(), why }
     }
 
-    /// Says where it stands, from the inside out.
+    /// Adds the enclosing place, from the inside out.
     pub fn within(self, outer: &str) -> Self {
         match self {
             Self::Field { place, field, why } if place.is_empty() => Self::Field { place: outer.into(), field, why },
@@ -65,7 +65,7 @@ pub fn named<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> Result
     from_json(column, &serde_json::json!(text).to_string())
 }
 
-/// As [`named`], where it may be absent.
+/// As [`named`], for a column that may be absent.
 pub fn maybe_named<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> Result<Option<T>, Fault> {
     match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
@@ -73,13 +73,13 @@ pub fn maybe_named<T: DeserializeOwned + Serialize>(row: &Row, column: &str) -> 
     }
 }
 
-/// A column that holds a whole number; SQLite's are signed.
+/// A column that holds an integer; SQLite's are signed.
 pub fn whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<T, Fault> {
     let number: i64 = row.get(column)?;
     T::try_from(number).map_err(|_| Fault::field(column, format!("it holds the impossible value {number}")))
 }
 
-/// As [`whole`], where it may be absent.
+/// As [`whole`], for a column that may be absent.
 pub fn maybe_whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<Option<T>, Fault> {
     match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
@@ -87,7 +87,7 @@ pub fn maybe_whole<T: TryFrom<i64>>(row: &Row, column: &str) -> Result<Option<T>
     }
 }
 
-/// The fields that a JSON text has, whatever they hold.
+/// The field names of a JSON text, without their values.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Fields {
@@ -96,7 +96,7 @@ enum Fields {
     Value(IgnoredAny),
 }
 
-/// The value of a JSON text; `name` is what it is called in the error.
+/// The value of a JSON text; `name` is its name in the error.
 pub fn from_json<T: DeserializeOwned + Serialize>(name: &str, text: &str) -> Result<T, Fault> {
     let unreadable = |error: serde_json::Error| Fault::field(name, error.to_string());
     let kept: Fields = serde_json::from_str(text).map_err(unreadable)?;
@@ -111,8 +111,8 @@ pub fn from_json<T: DeserializeOwned + Serialize>(name: &str, text: &str) -> Res
     }
 }
 
-/// The first field of a whole document that the one kept lacks. What was not measured is kept as null, so that a field
-/// which was lost, or has another name today, is never taken for one that was not measured.
+/// The first field of a complete document that the kept one lacks. Unmeasured values are kept as null, so that a lost or renamed field is
+/// never taken for an unmeasured one.
 fn missing(kept: &Fields, whole: &Fields) -> Option<String> {
     match (kept, whole) {
         (Fields::Named(kept), Fields::Named(whole)) => whole.iter().find_map(|(name, field)| match kept.get(name) {

@@ -1,6 +1,6 @@
-//! What is believed of a SQLite file that anybody may have written: that its tables are exactly ours, and nothing else.
-//! In: a connection, fresh from opening. Out: the schema version, or why the file is not used; bounds on what reading it costs.
-//! The rules are SQLite's own for files of strangers (sqlite.org/security.html), and then some.
+//! What is trusted of a SQLite file of unknown origin: its tables must be exactly ours, and nothing else may be in it.
+//! In: a freshly opened connection. Out: the schema version, or why the file is not used; bounds on the cost of reading it.
+//! The rules are SQLite's own for untrusted files (sqlite.org/security.html), and some more.
 
 use crate::error::LedgerError;
 use crate::fields::Fault;
@@ -10,11 +10,11 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, Row};
 use std::path::Path;
 
-/// Largest row, in bytes; what a phase leaves with all its histograms is a thousandth of it.
+/// Largest row, in bytes; a phase with all its histograms takes a thousandth of it.
 const ROW_LIMIT: i32 = 64 << 20;
 /// Longest SQL, in bytes: the longest migration is a tenth of it.
 const SQL_LIMIT: i32 = 64 << 10;
-/// What else a statement of ours never reaches. Foreign keys that delete what hangs on a run count as triggers.
+/// Other limits that our statements never reach. Foreign keys with ON DELETE CASCADE count as triggers.
 const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_LENGTH, ROW_LIMIT),
     (Limit::SQLITE_LIMIT_SQL_LENGTH, SQL_LIMIT),
@@ -27,18 +27,18 @@ const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_ATTACHED, 1),
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
-/// Steps of SQLite's machine between two looks at how many are left.
+/// Steps of SQLite's virtual machine between two checks of the remaining number.
 const STEPS_EACH: i32 = 100_000;
-/// Steps that any statement may take, and more of them for each byte of the file: a row of ours takes less than one a byte.
+/// Steps that any statement may take, plus some for each byte of the file: a row of ours takes less than one step per byte.
 const STEPS: u64 = 50_000_000;
 const STEPS_A_BYTE: u64 = 16;
-/// What one statement may bring: rows, bytes, and objects in their JSON (each of which takes far more memory than it has letters).
+/// Limits for the result of one statement: rows, bytes, and objects in their JSON (each of which takes far more memory than it has characters).
 const ROWS: u64 = 5_000_000;
 const BYTES: u64 = 1 << 30;
 const OBJECTS: u64 = 8_000_000;
 
-/// Takes from a connection what a file could use against its reader: views, triggers, functions in its schema, writes to the
-/// schema itself, and sizes that no ledger has.
+/// Disables what a file could use against its reader: views, triggers, functions in its schema, writes to the schema itself, and sizes that
+/// no ledger has.
 pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     for power in [
@@ -54,7 +54,7 @@ pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
 }
 
-/// The schema version of a ledger whose tables and pages are as they should be; 0 for an empty file.
+/// The schema version of a ledger with valid tables and pages; 0 for an empty file.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerError> {
     let why = |why: String| LedgerError::Foreign { path: path.into(), why };
     let damaged = |error: rusqlite::Error| why(format!("SQLite reports \"{error}\""));
@@ -89,7 +89,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<i64, LedgerE
     }
 }
 
-/// What of a file's schema is not as this program makes it; `None` where all is.
+/// The part of a file's schema that differs from this program's; `None` if there is none.
 fn strange(connection: &Connection, version: i64) -> Result<Option<String>, Fault> {
     let known = schema::objects(version)?;
     let mut found = 0;
@@ -110,7 +110,7 @@ fn strange(connection: &Connection, version: i64) -> Result<Option<String>, Faul
     Ok((found != known.len()).then(|| format!("it has {found} tables and indexes instead of {}", known.len())))
 }
 
-/// Runs statements that end after as many steps as the size of the file can call for, whatever is in it.
+/// Runs statements with a limit on steps that depends only on the size of the file, whatever its content.
 pub(crate) fn bounded<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
     let asked = |pragma: &str| connection.prepare_cached(pragma)?.query_row([], |row| row.get::<_, i64>(0));
     let size = |pragma: &str| asked(pragma).unwrap_or(0).max(0) as u64;
@@ -120,19 +120,19 @@ pub(crate) fn bounded<T>(connection: &Connection, run: impl FnOnce() -> T) -> T 
         left = left.saturating_sub(STEPS_EACH as u64);
         left == 0
     };
-    // Setting one fails only on a connection that belongs to somebody else, which none of ours does.
+    // Setting a handler fails only on a connection that another owner controls, which is never the case here.
     let _ = connection.progress_handler(STEPS_EACH, Some(handler));
     let answer = run();
     let _ = connection.progress_handler(0, None::<fn() -> bool>);
     answer
 }
 
-/// Whether a statement was ended by [`bounded`].
+/// Whether [`bounded`] ended a statement.
 pub(crate) fn was_endless(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
 }
 
-/// Counts what a statement brings, so that no file makes its reader take more memory than a ledger can need.
+/// Counts the results of a statement, so that no file makes its reader take more memory than a ledger can need.
 #[derive(Default)]
 pub(crate) struct Brought {
     rows: u64,
@@ -141,10 +141,10 @@ pub(crate) struct Brought {
 }
 
 impl Brought {
-    /// Takes note of a row.
+    /// Counts a row.
     ///
     /// # Errors
-    /// It is one too many.
+    /// A limit is exceeded.
     pub fn note(&mut self, row: &Row) -> Result<(), Fault> {
         self.rows += 1;
         for place in 0.. {
@@ -164,12 +164,12 @@ impl Brought {
     }
 }
 
-/// JSON objects and arrays that a text can hold at most.
+/// Most JSON objects and arrays that a text can hold.
 pub(crate) fn objects(text: &[u8]) -> u64 {
     text.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() as u64
 }
 
-/// Values in JSON arrays and objects that a text can hold at most.
+/// Most values in JSON arrays and objects that a text can hold.
 pub(crate) fn values(text: &[u8]) -> u64 {
     objects(text) + text.iter().filter(|byte| **byte == b',').count() as u64
 }

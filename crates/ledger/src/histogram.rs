@@ -1,6 +1,6 @@
-//! Latency histograms out of their interchange form, which may be anybody's.
-//! In: HDR V2, deflated, in base64. Out: a histogram, or why it is not taken; a text of any content costs a few MiB at most.
-//! A histogram announces its own sizes, so these are read and held against what is there before anything is made of them.
+//! Reads latency histograms from their interchange form, which may come from anywhere.
+//! In: HDR V2, deflated, in base64. Out: a histogram, or why it is rejected; a text of any content costs at most a few MiB.
+//! A histogram declares its own sizes, so these are checked against the actual data before they are used.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,30 +13,30 @@ use std::io::Read;
 pub const TEXT_LIMIT: usize = 1 << 20;
 /// Most bytes that a text may unpack to: as many counts as three digits up to 2^64 ns need, at nine bytes each, take half of it.
 const UNPACKED_LIMIT: usize = 1 << 20;
-/// Most digits that are kept; five would need a hundred times the memory of three.
+/// Most significant digits; five would need a hundred times the memory of three.
 const MOST_DIGITS: u32 = 3;
-/// Most values that one histogram may count: beyond, shares of them are no longer exact, and sums overflow.
+/// Most values that one histogram may count: beyond this, shares are no longer exact, and sums overflow.
 const MOST_COUNTED: u64 = 1 << 53;
-/// The longest number of the form.
+/// The longest number in this encoding.
 const LONGEST: [u8; 9] = [0xff; 9];
-/// What the two forms begin with.
+/// Magic numbers of the two forms.
 const PLAIN: u32 = 0x1c84_9313;
 const DEFLATED: u32 = 0x1c84_9314;
-/// Bytes of the plain form before the counts, and where the number of bytes of counts and the digits stand.
+/// Bytes of the plain form before the counts, and the offsets of the length of the counts and of the digits.
 const HEAD: usize = 40;
 const LENGTH: usize = 4;
 const DIGITS: usize = 12;
 
-/// Why a text is no histogram that can be read.
+/// Why a text is not a readable histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HistogramError {
     /// The text is too long.
     #[error("a histogram is longer than {} KiB", TEXT_LIMIT >> 10)]
     TooLong,
-    /// It is not what it should be.
+    /// The text has another format.
     #[error("a histogram is not in the HDR V2 format")]
     Form,
-    /// It says that it holds more than it does, or more than any of ours can.
+    /// It declares more than it holds, or more than any of ours can hold.
     #[error(
         "a histogram declares more data than it holds, more digits than {MOST_DIGITS} or more values than can be counted"
     )]
@@ -46,7 +46,7 @@ pub enum HistogramError {
 /// A histogram from its interchange form.
 ///
 /// # Errors
-/// A text that is too long, of another form, or whose sizes do not fit what is there.
+/// A text that is too long, of another format, or whose sizes do not fit its content.
 pub fn read(text: &str) -> Result<Histogram<u64>, HistogramError> {
     if text.len() > TEXT_LIMIT {
         return Err(HistogramError::TooLong);
@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Result<Histogram<u64>, HistogramError> {
     if announced as usize > holds || digits > MOST_DIGITS {
         return Err(HistogramError::Size);
     }
-    // The one number that the decoder would negate beyond what 64 bits hold.
+    // The decoder's negation of this one number would overflow 64 bits.
     if plain[HEAD..].windows(LONGEST.len()).any(|bytes| bytes == LONGEST) {
         return Err(HistogramError::Size);
     }
@@ -92,7 +92,7 @@ fn unpacked(packed: &[u8]) -> Result<Vec<u8>, HistogramError> {
     }
 }
 
-/// The number at a place, in the order of bytes of networks.
+/// The big-endian number at an offset.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..at + size_of::<u32>())?;
     Some(u32::from_be_bytes(bytes.try_into().ok()?))

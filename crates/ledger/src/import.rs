@@ -1,6 +1,6 @@
-//! Results of other programs, and runs exported elsewhere, as runs of their own.
-//! In: the bytes of a file and its name, taken as hostile. Out: records that [`Ledger::keep_imported`] stores.
-//! What a file does not say stays missing; nothing is guessed but the kind of file.
+//! Imports results of other programs, and exported runs, as runs of their own.
+//! In: the bytes of a file and its name, treated as hostile. Out: records that [`Ledger::keep_imported`] stores.
+//! Values missing in a file stay missing; only the kind of file is guessed.
 
 mod bonnie;
 mod dd;
@@ -26,20 +26,20 @@ use crate::Ledger;
 
 /// Largest file that is read, in bytes.
 pub const FILE_LIMIT: u64 = 256 << 20;
-/// Bytes by which a ledger is known.
+/// Leading bytes by which a ledger is recognised.
 const BEGINNING: u64 = 16;
 /// Longest label that a file may give a contender or a phase, in characters.
 const LABEL_LIMIT: usize = 200;
 /// Longest reason for a refusal, in characters.
 const WHY_LIMIT: usize = 400;
-/// Most objects and values that a JSON text may hold: each takes far more memory than it has letters. A run as large as a file
-/// may be has half as many.
+/// Most objects and values that a JSON text may hold: each takes far more memory than it has characters. A run of the largest allowed file
+/// has half as many.
 const OBJECTS_LIMIT: u64 = 1_500_000;
 const VALUES_LIMIT: u64 = 32_000_000;
 /// Most phases or lines that one file may hold.
 const COUNT_LIMIT: usize = 20_000;
 
-/// A run as it was read, not yet kept.
+/// A run as read, not yet stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The run.
@@ -53,12 +53,12 @@ pub struct Imported {
 /// Why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The system refused.
+    /// The system refused it.
     #[error("reading {file}: {answer}")]
     Reading {
         /// The file.
         file: String,
-        /// What the system answered.
+        /// The system's error text.
         answer: String,
     },
     /// The file is too large.
@@ -69,7 +69,7 @@ pub enum ImportError {
         /// The limit, in MiB.
         limit: u64,
     },
-    /// Its kind is not known.
+    /// Its kind is unknown.
     #[error(
         "reading {file}: it is not a result of fio (--output-format=json or json+), Bonnie++ (CSV) or dd, an exported run or a ledger"
     )]
@@ -77,12 +77,12 @@ pub enum ImportError {
         /// The file.
         file: String,
     },
-    /// Its kind is known, but it does not hold together.
+    /// Its kind is known, but its content is inconsistent.
     #[error("reading {file} as {kind}: {why}")]
     Malformed {
         /// The file.
         file: String,
-        /// What it was taken for.
+        /// The assumed kind.
         kind: &'static str,
         /// What is wrong.
         why: String,
@@ -92,19 +92,19 @@ pub enum ImportError {
     Ledger(#[from] LedgerError),
 }
 
-/// What one file holds.
+/// Content of one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {
     /// Its runs: one, or all of a ledger.
     pub runs: Vec<Imported>,
-    /// Whether it is a ledger, which may hold what is known here already.
+    /// Whether it is a ledger, which may hold runs that are stored here already.
     pub is_ledger: bool,
 }
 
 /// Reads a file of any known kind, compressed with gzip or not.
 ///
 /// # Errors
-/// A file that cannot be read, is too large, is of no known kind, or does not hold together.
+/// A file that cannot be read, is too large, is of unknown kind, or is inconsistent.
 pub fn import_file(path: &Path) -> Result<Read, ImportError> {
     use std::io::Read as _;
     let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -125,7 +125,7 @@ pub fn import_file(path: &Path) -> Result<Read, ImportError> {
     Ok(Read { runs: vec![import_bytes(&bytes, &file)?], is_ledger: false })
 }
 
-/// The same from bytes; `file` is the name that is shown, and its stem names the contender where the file does not.
+/// The same from bytes; `file` is the displayed name, and its stem names the contender where the file does not.
 ///
 /// # Errors
 /// As [`import_file`].
@@ -139,7 +139,7 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
         let file = file.clone();
         move |why: String| ImportError::Malformed { file, kind, why }
     };
-    // fio prints what it has to say about its options before the JSON.
+    // fio prints messages about its options before the JSON.
     if let Some(json) = text.find('{').map(|at| &text[at..]).filter(|_| !bonnie::looks_like(&text)) {
         if guard::objects(json.as_bytes()) > OBJECTS_LIMIT || guard::values(json.as_bytes()) > VALUES_LIMIT {
             let why = format!("it holds more than {OBJECTS_LIMIT} objects or {VALUES_LIMIT} values");
@@ -161,12 +161,12 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
     Err(ImportError::Unknown { file })
 }
 
-/// An error of a reader, cut to a length that a sentence can bear: it may repeat what is in the file.
+/// An error of a reader, cut to a readable length: it may repeat content of the file.
 fn said(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(WHY_LIMIT).collect()
 }
 
-/// A text of a file that becomes a name: cut to a length that tables can bear.
+/// A text of a file used as a name, cut to a length that fits tables.
 fn shortened(text: &str) -> String {
     text.trim().chars().take(LABEL_LIMIT).collect()
 }

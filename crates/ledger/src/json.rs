@@ -1,17 +1,17 @@
-//! Reading a record from a JSON text, with the way to the part that cannot be read.
+//! Reads a record from a JSON text, with the path to the part that cannot be read.
 //! In: a text. Out: the record, or what is wrong and where: `found.device.size_bytes`.
-//! A reader that keeps that way while it reads would be compiled for every type a second time, and slow down what is read a million times;
-//! so it is found afterwards, from the place in the text at which reading ended.
+//! A deserializer that tracks the path would be compiled a second time for every type, and slow down the many successful reads; so the path
+//! is found afterwards, from the offset of the error.
 
 use serde::de::DeserializeOwned;
 use std::fmt::{Display, Formatter, Write};
 
-/// Why a text is not the record that it should be.
+/// Why a text is not the expected record.
 #[derive(Debug)]
 pub struct Unreadable {
-    /// The way to the part of it that cannot be read, `a.b[3].c`; empty where it is the whole.
+    /// The path to the unreadable part, `a.b[3].c`; empty for the whole.
     pub way: String,
-    /// What is wrong with that.
+    /// What is wrong with it.
     pub why: String,
 }
 
@@ -24,7 +24,7 @@ impl Display for Unreadable {
     }
 }
 
-/// The record that a text holds.
+/// Reads the record of a text.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Unreadable> {
     serde_json::from_str(text).map_err(|error| unreadable(text, &error))
 }
@@ -34,15 +34,15 @@ fn unreadable(text: &str, error: &serde_json::Error) -> Unreadable {
     Unreadable { way: way_to(text, before + error.column()), why: error.to_string() }
 }
 
-/// What is open at some place of a text.
+/// An enclosing container at a position of a text.
 enum Open {
-    /// An object, and the name whose value is read.
+    /// An object, and the name of the current value.
     Object(Option<String>),
-    /// A list, and the number of the value that is read.
+    /// A list, and the index of the current value.
     List(usize),
 }
 
-/// The way to what stands in a text before an offset. The text is JSON as far as that, since a reader came there.
+/// The path to an offset of a text. The text is valid JSON up to there, since the parser reached it.
 fn way_to(text: &str, offset: usize) -> String {
     let mut open: Vec<Open> = Vec::new();
     let mut name_begins = false;

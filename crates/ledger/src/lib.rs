@@ -1,6 +1,6 @@
-//! The ledger: where every trial is kept, in one SQLite file, one transaction a trial.
-//! In: records of runs, contenders and trials. Out: the same, as they were written, after any kind of end.
-//! Knows nothing of how anything is judged or shown.
+//! The ledger: stores every trial in one SQLite file, in one transaction per trial.
+//! In: records of runs, contenders and trials. Out: the same records as written, however the program ended.
+//! It knows nothing of how results are judged or shown.
 
 pub mod anonymous;
 mod error;
@@ -26,5 +26,5 @@ pub use records::{
 };
 pub use store::{Access, Ledger};
 
-/// What records are made of.
+/// Types of the records.
 pub use records::{facts, outcome, program};

@@ -1,6 +1,6 @@
-//! One writer a ledger: a locked file beside it.
-//! In: where the ledger really lies. Out: the lock, held as long as it is kept, or who holds it.
-//! A file of that name that is no lock of ours is left as it is.
+//! One writer per ledger: a locked file next to it.
+//! In: the ledger's real path. Out: the lock, held as long as it is kept, or its current holder.
+//! A file of that name that is not a lock of ours is left unchanged.
 
 use crate::error::LedgerError;
 use std::fs::{File, TryLockError};
@@ -8,14 +8,14 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a lock that is held is tried for.
+/// How long to retry a lock that is held.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
 
-/// Bytes of a lock file at most: it holds the id of a process.
+/// Largest size of a lock file, in bytes: it holds a process id.
 const CONTENT_LIMIT: u64 = 32;
 
-/// Takes the lock file beside the ledger at `real`, which is shown as `path`. SQLite's own file must not be opened a
-/// second time in this process: closing it would drop SQLite's locks.
+/// Takes the lock file next to the ledger at `real`, which errors show as `path`. SQLite's own file must not be opened a second time in this
+/// process: closing it would drop SQLite's locks.
 pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
     let mut name = real.as_os_str().to_owned();
     name.push(".lock");
@@ -30,7 +30,7 @@ pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
     match wait(&file) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            // The holder's id only makes the message better; an unreadable one is no reason to fail differently.
+            // The holder's id only improves the message; an unreadable one must not change the error.
             let holder = content.unwrap_or_default();
             return Err(LedgerError::Busy { path: path.into(), holder: living(&holder) });
         }
@@ -45,7 +45,7 @@ pub(crate) fn beside(real: &Path, path: &Path) -> Result<File, LedgerError> {
     Ok(file)
 }
 
-/// What a lock says; None where it is no lock.
+/// Content of a lock; None if it is not a lock.
 fn content(file: &File) -> Option<String> {
     let mut text = String::new();
     file.take(CONTENT_LIMIT + 1).read_to_string(&mut text).ok()?;
@@ -53,7 +53,7 @@ fn content(file: &File) -> Option<String> {
     is_lock.then_some(text)
 }
 
-/// The process that holds a lock, in words: none where the file still names one that has ended.
+/// The process that holds a lock, as text: empty if the file names a process that has ended.
 fn living(written: &str) -> String {
     match written.trim().parse().ok().and_then(system::process::Process::of) {
         Some(process) => format!(" (process {})", process.pid),
@@ -61,7 +61,7 @@ fn living(written: &str) -> String {
     }
 }
 
-/// Tries for a moment: a child that was forked but has not yet begun its own program still holds what its parent held.
+/// Retries for a short time: a forked child that has not called exec yet still holds its parent's locks.
 fn wait(file: &File) -> Result<(), TryLockError> {
     let until = Instant::now() + LOCK_WAIT;
     loop {

@@ -1,13 +1,13 @@
-//! Documents of earlier versions in the form of today: what they lack is supplied here, by name, and nowhere else.
+//! Converts documents of earlier versions to today's form: missing fields are supplied here, by name, and nowhere else.
 //! In: a file of an earlier version, or the JSON of one part of an exported run. Out: the same in today's form.
-//! Version 1 kept plans, machines, contenders and what was found as whatever JSON their makers gave.
+//! Version 1 kept plans, machines, contenders and findings as untyped JSON.
 
 use crate::fields::{self, Fault};
 use records::TWIN;
 use rusqlite::{Transaction, params};
 use serde_json::{Map, Value, json};
 
-/// Version 2 reads what version 1 kept as any JSON as records: what these lack is supplied.
+/// Version 2 reads the untyped JSON of version 1 as records: missing fields are supplied.
 pub fn typed_documents(transaction: &Transaction) -> Result<(), Fault> {
     rewrite(transaction, ("runs", "id", "new_run"), new_run)?;
     rewrite(transaction, ("contenders", "run", "asked"), asked)?;
@@ -24,7 +24,7 @@ pub fn cold_starts(transaction: &Transaction) -> Result<(), Fault> {
     rewrite(transaction, ("phases", run, "evidence"), cold_evidence)
 }
 
-/// Changes the JSON of one column in every row of a table; `run` is what names the run in SQL.
+/// Changes the JSON of one column in every row of a table; `run` is the SQL expression for the run.
 fn rewrite(
     transaction: &Transaction,
     (table, run, column): (&str, &str, &str),
@@ -42,7 +42,7 @@ fn rewrite(
     Ok(())
 }
 
-/// What a run was begun with.
+/// The settings a run was begun with.
 pub fn new_run(mut new: Value) -> Value {
     supply(&mut new, "works", json!([]));
     let Some(fields) = new.as_object_mut() else { return new };
@@ -51,7 +51,7 @@ pub fn new_run(mut new: Value) -> Value {
     let merged = plan.get_mut("shard").and_then(Value::as_object_mut).and_then(merged);
     fields.insert("merged".into(), merged.unwrap_or_default());
     fields.insert("plan".into(), if is_empty(&plan) { Value::Null } else { whole_plan(plan) });
-    // Of a run on several machines each stood under the name of its shard; it stands with the shard itself as well.
+    // In a run on several machines each was kept under the name of its shard; the shard itself has it as well.
     fields.insert("machine".into(), if is_of_shards(&machine) { Value::Null } else { whole_machine(machine) });
     new
 }
@@ -60,7 +60,7 @@ fn is_of_shards(machine: &Value) -> bool {
     machine.as_object().is_some_and(|fields| fields.keys().any(|name| name.starts_with("shard ")))
 }
 
-/// The shards that a run was put together from, taken out of its plan.
+/// The shards that a run was merged from, taken out of its plan.
 fn merged(shard: &mut Map<String, Value>) -> Option<Value> {
     let mut parts = shard.remove("merged")?;
     for part in parts.as_array_mut()?.iter_mut().filter_map(Value::as_object_mut) {
@@ -76,7 +76,7 @@ fn whole_plan(mut plan: Value) -> Value {
     {
         supply(&mut plan, name, absent);
     }
-    // The word that allowed erasing stood beside the device; which device it was, nobody wrote down.
+    // The permission to erase was kept with the device; the device's identity was not recorded.
     let word =
         plan.pointer_mut("/place/device").and_then(Value::as_object_mut).and_then(|device| device.remove("erase"));
     let words: Vec<Value> = word.into_iter().filter(Value::is_string).collect();
@@ -94,7 +94,7 @@ fn whole_plan(mut plan: Value) -> Value {
     each(&mut plan, "works", |work| {
         within(work, "compiled", |compiled| {
             within(compiled, "estimate", estimate);
-            // 0: the program's own limit, which was the only one.
+            // 0: the program's own limit, the only one then.
             within(compiled, "program", |program| {
                 each(program, "phases", |phase| supply(phase, "time_limit", json!(0)))
             });
@@ -111,7 +111,7 @@ fn estimate(estimate: &mut Value) {
     });
 }
 
-/// A machine; nothing where nothing was kept of it.
+/// A machine; null if nothing was kept of it.
 fn whole_machine(mut machine: Value) -> Value {
     if is_empty(&machine) {
         return Value::Null;
@@ -122,7 +122,7 @@ fn whole_machine(mut machine: Value) -> Value {
     machine
 }
 
-/// What was asked of a contender; nothing where other programs' results were imported.
+/// The requested contender; null for imported results of other programs.
 pub fn asked(asked: Value) -> Value {
     if asked.get("filesystem").is_none() {
         return Value::Null;
@@ -132,14 +132,14 @@ pub fn asked(asked: Value) -> Value {
     asked
 }
 
-/// Gives a contender its base, which version 1 kept in its label alone, behind which it wrote where the contender stands on each axis.
+/// Adds a contender's base. Version 1 kept it only in the label, followed by the value on each axis.
 fn with_base(asked: &mut Value) {
     let text = |name: &str| asked.get(name).and_then(Value::as_str).map(str::to_owned);
     let Some(label) = text("label") else { return };
     let mut base = label.strip_suffix(TWIN).unwrap_or(&label).to_owned();
     let scheduler = text("scheduler").filter(|name| base.ends_with(&format!("+{name}")));
     let Some(axes) = asked.get_mut("axes").and_then(Value::as_object_mut) else { return };
-    // A name could carry a scheduler without any axis.
+    // A name could include a scheduler without any axis.
     if let Some(name) = scheduler {
         axes.insert("scheduler".into(), name.into());
     }
@@ -153,13 +153,13 @@ fn with_base(asked: &mut Value) {
         };
         let stood = base.contains(&mark);
         base = base.replacen(&mark, "", 1);
-        // One kernel for all was kept as an axis, although it was none.
+        // One kernel for all contenders was kept as an axis, although it was none.
         stood || name != "kernel"
     });
     supply(asked, "base", Value::String(base));
 }
 
-/// What was found after mounting.
+/// The state found after mounting.
 pub fn found(mut found: Value) -> Value {
     if is_empty(&found) {
         return Value::Null;
@@ -171,7 +171,7 @@ pub fn found(mut found: Value) -> Value {
     found
 }
 
-/// What was found after unmounting; damage follows from what the check said.
+/// The state found after unmounting; damage follows from the result of the check.
 pub fn closing(mut closing: Value) -> Value {
     if is_empty(&closing) {
         return Value::Null;
@@ -184,13 +184,13 @@ pub fn closing(mut closing: Value) -> Value {
     closing
 }
 
-/// What the machine saw during a pass.
+/// Evidence of a pass.
 pub fn evidence(mut evidence: Value) -> Value {
     not_told(&mut evidence, &["taken_bytes", "taken_inodes", "present_bytes", "steady"]);
     evidence
 }
 
-/// A run of before version 4, whose cold phases all began with dropped caches.
+/// A run before version 4, whose cold phases all began with dropped caches.
 pub fn cold_run(mut new: Value) -> Value {
     within(&mut new, "plan", |plan| {
         supply(plan, "cold", json!("drop"));
@@ -199,11 +199,11 @@ pub fn cold_run(mut new: Value) -> Value {
     new
 }
 
-/// A pass of before version 4.
+/// A pass before version 4.
 pub fn cold_evidence(mut evidence: Value) -> Value {
     let fields = evidence.as_object().cloned().unwrap_or_default();
     let dropped = fields.get("dropped").is_some_and(|dropped| !dropped.is_null());
-    // That it was done by dropping is known; what was looked at is not.
+    // It is known that caches were dropped; the other observations are not.
     let start = json!({
         "way": "drop", "device_cached_bytes": null, "mounting_read_bytes": null, "image_cached_bytes": null,
         "files_looked_at": null,
@@ -213,19 +213,19 @@ pub fn cold_evidence(mut evidence: Value) -> Value {
     evidence
 }
 
-/// Version 1 wrote `{}` or `null` where there was nothing to keep.
+/// Version 1 wrote `{}` or `null` for absent data.
 fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(Map::is_empty)
 }
 
-/// Fields that nobody kept then: what they would tell is not known.
+/// Fields that were not recorded then: their values are unknown.
 fn not_told(object: &mut Value, names: &[&str]) {
     if object.is_object() {
         names.iter().for_each(|name| supply(object, name, Value::Null));
     }
 }
 
-/// Gives a field that an object lacks.
+/// Supplies a field that an object lacks.
 fn supply(object: &mut Value, name: &str, absent: Value) {
     if let Some(fields) = object.as_object_mut() {
         fields.entry(name).or_insert(absent);

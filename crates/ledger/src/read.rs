@@ -1,5 +1,5 @@
 //! Reading a ledger: runs, contenders, trials.
-//! In: an open ledger and a run's id. Out: the records as they were kept, or the ledger, the run and the field that cannot be read.
+//! In: an open ledger and a run's id. Out: the records as stored, or an error with the ledger, the run and the unreadable field.
 
 use crate::error::LedgerError;
 use crate::fields::{Fault, from_json, maybe_named, maybe_whole, named, parsed, whole};
@@ -18,7 +18,7 @@ impl Ledger {
         })
     }
 
-    /// One run: by its id, the beginning of it, or the latest (`None` or `latest`). Others need not be readable.
+    /// One run: by its id, a prefix of it, or the latest (`None` or `latest`). Other runs need not be readable.
     pub fn run(&self, asked: Option<&str>) -> Result<RunRecord, LedgerError> {
         let query = "SELECT id FROM runs ORDER BY began_ms, id";
         let known: Vec<String> = self.rows("reading runs from", query, [], |row, _| id(row))?;
@@ -56,7 +56,7 @@ impl Ledger {
         Ok(contenders)
     }
 
-    /// Trials of a run in the order in which they were carried out, all of one moment, also while a run adds to them.
+    /// Trials of a run in the order of execution, as one consistent snapshot, even while a run adds to them.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, LedgerError> {
         let moment = self.connection.unchecked_transaction();
         let _moment = moment.map_err(|error| self.refusal("reading trials from", &error))?;
@@ -81,7 +81,7 @@ impl Ledger {
         Ok(trials)
     }
 
-    /// The rows of a table that belong to the trials of a run, by trial and in their order; `of` says which of them one is.
+    /// The rows of a table that belong to the trials of a run, by trial and in their order; `of` names a row in errors.
     fn of_trials<T>(
         &self,
         doing: &'static str,
@@ -105,7 +105,7 @@ impl Ledger {
         Ok(groups)
     }
 
-    /// Rows of a query, each made with its number from 0.
+    /// Rows of a query, each converted with its number from 0.
     fn rows<T>(
         &self,
         doing: &'static str,
@@ -133,7 +133,7 @@ impl Ledger {
         Ok(count.into_iter().sum())
     }
 
-    /// What a ledger of ours would not hold is a reason to believe nothing of it.
+    /// Content that this program would never write makes the whole ledger untrusted.
     fn taken(&self, sound: Result<(), String>) -> Result<(), LedgerError> {
         sound.map_err(|why| foreign(self.path(), &why))
     }
@@ -159,7 +159,7 @@ fn run_of(row: &Row) -> String {
     format!("run {}", text(row, "id"))
 }
 
-/// A column for an error that is under way already.
+/// A column for the text of an error.
 fn text(row: &Row, column: &str) -> String {
     row.get(column).unwrap_or_else(|_| "?".into())
 }
@@ -232,7 +232,7 @@ fn command_from(row: &Row) -> Result<CommandRecord, Fault> {
     })
 }
 
-/// The last few names of a list, in words.
+/// The last few names of a list, as text.
 fn listed(names: &[String]) -> String {
     match names {
         [] => "no run yet".into(),

@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 /// Marks the file as a ledger: "Bake" in ASCII.
 pub const APPLICATION_ID: i64 = 0x4261_6b65;
 
-/// Brings a file from one version to the next.
+/// Migrates a file from one version to the next.
 type Step = fn(&Transaction) -> Result<(), Fault>;
 
-/// One entry for each version; entry `n` brings version `n` to `n + 1`.
+/// One entry per version; entry `n` migrates version `n` to `n + 1`.
 const STEPS: &[Step] =
     &[tables, migrate::typed_documents, durations_and_causes, migrate::cold_starts, durations_of_runs];
 
@@ -93,7 +93,7 @@ fn tables(transaction: &Transaction) -> Result<(), Fault> {
     Ok(transaction.execute_batch(TABLES)?)
 }
 
-/// Version 3 keeps how long a trial took by a clock that nobody sets, and whether a failure lasts.
+/// Version 3 adds a trial's duration by the monotonic clock, and whether a failure is permanent.
 fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
     Ok(transaction.execute_batch(
         "ALTER TABLE trials ADD COLUMN seconds REAL;
@@ -102,7 +102,7 @@ fn durations_and_causes(transaction: &Transaction) -> Result<(), Fault> {
     )?)
 }
 
-/// Version 5 keeps how long a run took by a clock that nobody sets.
+/// Version 5 adds a run's duration by the monotonic clock.
 fn durations_of_runs(transaction: &Transaction) -> Result<(), Fault> {
     Ok(transaction.execute_batch("ALTER TABLE runs ADD COLUMN seconds REAL;")?)
 }
@@ -110,14 +110,14 @@ fn durations_of_runs(transaction: &Transaction) -> Result<(), Fault> {
 /// Latest schema version that this program knows.
 pub const LATEST: i64 = STEPS.len() as i64;
 
-/// Version and mark of an open file: `(application id, schema version)`; both 0 for an empty one.
+/// Application id and schema version of an open file; both 0 for an empty one.
 pub fn identify(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let application = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok((application, version))
 }
 
-/// Brings a file from `version` to [`LATEST`], in one transaction.
+/// Migrates a file from `version` to [`LATEST`], in one transaction.
 pub fn migrate(connection: &mut Connection, version: i64) -> Result<(), Fault> {
     let transaction = connection.transaction()?;
     for step in &STEPS[version as usize..] {
@@ -127,7 +127,7 @@ pub fn migrate(connection: &mut Connection, version: i64) -> Result<(), Fault> {
     Ok(transaction.commit()?)
 }
 
-/// A table or index as SQLite's own table of them has it.
+/// A table or index as listed in sqlite_schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
     /// `table`, `index`, `view` or `trigger`.
@@ -136,7 +136,7 @@ pub struct Object {
     pub name: String,
     /// The table that it belongs to.
     pub table: String,
-    /// How it was made; absent for what SQLite makes by itself.
+    /// Its SQL; absent for objects that SQLite creates by itself.
     pub sql: Option<String>,
 }
 
@@ -147,9 +147,9 @@ impl Object {
     }
 }
 
-/// Everything that a ledger of this version holds.
+/// All objects of a ledger of this version.
 pub fn objects(version: i64) -> Result<&'static BTreeSet<Object>, Fault> {
-    // The answer is the same for all files, and costs more than reading a small one.
+    // The result is the same for all files, and costs more than reading a small one.
     static KNOWN: [OnceLock<BTreeSet<Object>>; STEPS.len() + 1] = [const { OnceLock::new() }; STEPS.len() + 1];
     let version = usize::try_from(version).unwrap_or(0).min(STEPS.len());
     if let Some(known) = KNOWN[version].get() {

@@ -1,18 +1,18 @@
-//! What the rest of the program takes for granted of records, asked of those that somebody else may have written.
-//! In: records as they were read. Out: nothing, or what does not hold, in a few words.
+//! Checks what the rest of the program assumes of records, for records of unknown origin.
+//! In: records as read. Out: nothing, or what is wrong, in a few words.
 
 use crate::import::shards;
 use records::{ContenderRecord, RunRecord, TrialRecord};
 
-/// Longest id of a run: ours have twenty letters, those of merged runs no more.
+/// Longest id of a run: ours have twenty characters, those of merged runs no more.
 const ID_LIMIT: usize = 64;
 /// The end of the year 9999, in milliseconds since 1970.
 pub(crate) const LATEST_MS: i64 = 253_402_300_799_000;
-/// More blocks than any run has.
+/// More rounds than any run has.
 const MOST_BLOCKS: u32 = 1_000_000;
-/// Longest name of a contender, a workload or a phase, in bytes: one made of many axes is long, but no text.
+/// Longest name of a contender, a workload or a phase, in bytes: one made of many axes is long, but bounded.
 const NAME_LIMIT: usize = 2000;
-/// How much of a wrong id is repeated, in letters.
+/// How many characters of a wrong id are repeated.
 const REPEATED: usize = 40;
 
 /// A run's id becomes part of paths and is typed: letters, digits and dashes, and few of them.
@@ -25,7 +25,7 @@ pub(crate) fn id(id: &str) -> Result<(), String> {
     Err(format!("it has a run with an id in a different form: `{begins}`"))
 }
 
-/// A run that was carried out elsewhere.
+/// Checks a run that was measured elsewhere.
 pub(crate) fn run(run: &RunRecord) -> Result<(), String> {
     id(&run.id)?;
     if !times(run.began_ms, run.ended_ms.unwrap_or(run.began_ms)) {
@@ -38,7 +38,7 @@ pub(crate) fn run(run: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// Contenders are numbered in order, and a twin repeats one that is there.
+/// Checks that contenders are numbered in order, and that a twin refers to an existing one.
 pub(crate) fn contenders(contenders: &[ContenderRecord]) -> Result<(), String> {
     if contenders.iter().zip(0..).any(|(contender, place)| contender.index != place) {
         return Err("its contenders are not numbered in order".into());
@@ -50,7 +50,7 @@ pub(crate) fn contenders(contenders: &[ContenderRecord]) -> Result<(), String> {
     contenders.iter().try_for_each(|contender| name(&contender.label, "a contender"))
 }
 
-/// Trials are of contenders that are there.
+/// Checks that trials refer to existing contenders.
 pub(crate) fn trials(trials: &[TrialRecord], contenders: usize) -> Result<(), String> {
     for trial in trials {
         if trial.contender as usize >= contenders {
@@ -69,7 +69,7 @@ pub(crate) fn trials(trials: &[TrialRecord], contenders: usize) -> Result<(), St
     Ok(())
 }
 
-/// Trials of somebody else's clock began before they ended, at times that there are.
+/// Checks that trials timed by another machine's clock began before they ended, at possible times.
 pub(crate) fn trial_times(trials: &[TrialRecord]) -> Result<(), String> {
     match trials.iter().all(|trial| times(trial.began_ms, trial.ended_ms)) {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! Opening a ledger and writing to it: one lock a run, one transaction a trial.
-//! In: a path and records. Out: a file in which every trial is there whole or not at all.
+//! Opens a ledger and writes to it: one lock per run, one transaction per trial.
+//! In: a path and records. Out: a file that holds every trial completely or not at all.
 
 use crate::error::LedgerError;
 use crate::fields::Fault;
@@ -16,18 +16,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long a statement waits for another process's transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
-/// Letters of a file's own text that an error shows.
+/// Characters of a file's own text that an error shows.
 const SHOWN: usize = 300;
 
-/// Endings of the files that SQLite and the lock keep next to a ledger: a write-ahead log or a journal is taken into it.
+/// Suffixes of the files that SQLite and the lock keep next to a ledger: SQLite replays a write-ahead log or a journal into it.
 const NEXT_TO_IT: [&str; 4] = ["-wal", "-shm", "-journal", ".lock"];
 
-/// What a ledger is opened for.
+/// Purpose of opening a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Looking only; works beside a run.
+    /// Read only; possible during a run.
     Read,
-    /// A run, or an import; one at a time.
+    /// A run or an import; one at a time.
     Write,
 }
 
@@ -36,18 +36,17 @@ pub enum Access {
 pub struct Ledger {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    /// Device and inode of the file that is open.
+    /// Device and inode of the open file.
     file: Option<(u64, u64)>,
     _lock: Option<File>,
     _copy: Option<tempfile::TempDir>,
 }
 
 impl Ledger {
-    /// Opens a ledger; for writing, a missing file is made and an older one is brought up to date.
+    /// Opens a ledger; for writing, a missing file is created and an older one is migrated.
     ///
     /// # Errors
-    /// A file that is no ledger, is damaged, is newer, is missing (for reading) or is in use (for writing). None of
-    /// them changes the file.
+    /// A file that is not a ledger, is damaged, is newer, is missing (for reading) or is in use (for writing). None of these changes the file.
     pub fn open(path: &Path, access: Access) -> Result<Self, LedgerError> {
         if access == Access::Read {
             existing(path)?;
@@ -77,12 +76,11 @@ impl Ledger {
         Ok(Self { connection, path: path.into(), file: identity(path), _lock: lock, _copy: None })
     }
 
-    /// Opens a ledger for writing whose content decides what is run and formatted: only where nobody but the caller and root can
-    /// have written or replaced it.
+    /// Opens for writing a ledger whose content decides which commands run and which devices are formatted: only if no user but the caller
+    /// and root can have written or replaced it.
     ///
     /// # Errors
-    /// Another user owns, or could write, the file, a folder above it, or a file that SQLite or the lock keeps next to it; else as
-    /// [`Ledger::open`].
+    /// Another user owns, or could write, the file, a folder above it, or a file that SQLite or the lock keeps next to it; else as [`Ledger::open`].
     pub fn open_trusted(path: &Path) -> Result<Self, LedgerError> {
         let checked = |answer: Result<(), system::Untrusted>| {
             answer.map_err(|untrusted| LedgerError::Untrusted { path: path.into(), untrusted })
@@ -104,25 +102,25 @@ impl Ledger {
             .filter(|file| file.symlink_metadata().is_ok())
             .try_for_each(|file| checked(system::callers_path(file)))?;
         let ledger = Self::open(path, Access::Write)?;
-        // In a folder such as /tmp another user may have made one of them since.
+        // In a folder such as /tmp another user may have created one of them meanwhile.
         checked(system::callers_open_files(&real))?;
         Ok(ledger)
     }
 
-    /// Opens a ledger that can be read and not be written.
+    /// Opens a ledger that is readable but not writable.
     fn open_unwritten(path: &Path) -> Result<Self, LedgerError> {
         let (ledger, version) = Self::looked_at(path)?;
         if version == schema::LATEST {
             return Ok(ledger);
         }
-        // An older one is brought up to date in a copy.
+        // An older one is migrated in a copy.
         let (mut connection, copy) = unwritten::copy(path).map_err(unread(path))?;
         schema::migrate(&mut connection, version)
             .map_err(|fault| failed(path, "updating a copy of the ledger", fault))?;
         Ok(Self { connection, _copy: copy, ..ledger })
     }
 
-    /// A ledger that is not written, as it is, and its version.
+    /// Opens a ledger for reading, without migration, and returns its version.
     fn looked_at(path: &Path) -> Result<(Self, i64), LedgerError> {
         let (connection, copy) = unwritten::open(path).map_err(unread(path))?;
         connection.busy_timeout(BUSY_WAIT).map_err(|error| refusal(path, "reading the ledger", &error))?;
@@ -135,11 +133,10 @@ impl Ledger {
         }
     }
 
-    /// Whether the path still leads to the file that is open. SQLite writes on into a file that was removed or replaced, and
-    /// nobody would ever find what it wrote.
+    /// Whether the path still leads to the open file. SQLite keeps writing to a file that was removed or replaced, and that data would be lost.
     ///
     /// # Errors
-    /// The file is gone, or is another one.
+    /// The file is gone, or was replaced.
     pub fn still_the_same(&self) -> Result<(), LedgerError> {
         let gone = |what| Err(LedgerError::Gone { path: self.path.clone(), what });
         match (self.file, identity(&self.path)) {
@@ -149,11 +146,10 @@ impl Ledger {
         }
     }
 
-    /// Opens a ledger of somebody else to look at only: it is neither written nor brought up to date, and nothing in it but
-    /// its tables is believed.
+    /// Opens a ledger of unknown origin for reading: it is neither written nor migrated, and only its tables are trusted.
     ///
     /// # Errors
-    /// A file that is no ledger, is damaged, or is of another version.
+    /// A file that is not a ledger, is damaged, or is of another version.
     pub fn open_foreign(path: &Path) -> Result<Self, LedgerError> {
         match Self::looked_at(path)? {
             (ledger, schema::LATEST) => Ok(ledger),
@@ -164,20 +160,20 @@ impl Ledger {
         }
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes all that the open file holds to a new one beside it, for a ledger that has lost its name; None where that fails.
+    /// Saves the content of the open file to a new one next to it, for a ledger whose file was removed or replaced; None if that fails.
     pub fn save_beside(&self) -> Option<PathBuf> {
         let mut name = self.path.file_name()?.to_owned();
         name.push(format!(".saved-{}", std::process::id()));
         let path = self.path.with_file_name(name);
-        // SQLite writes only to a file that is not there yet or is empty, and would follow a link to make one.
+        // SQLite writes only to a missing or empty file, and would follow a link to create one.
         system::create::new_file(&path).ok()?;
         let saved = self.connection.execute("VACUUM INTO ?1", params![path.to_str()?]);
-        // An empty file would be taken for what was saved.
+        // An empty file would be mistaken for a saved ledger.
         saved.inspect_err(|_| drop(std::fs::remove_file(&path))).ok()?;
         Some(path)
     }
@@ -196,30 +192,30 @@ impl Ledger {
         Ok(id)
     }
 
-    /// Keeps a trial with its phases and commands: all of it or none.
+    /// Stores a trial with its phases and commands, completely or not at all.
     pub fn keep_trial(&mut self, run: &str, trial: &TrialRecord) -> Result<(), LedgerError> {
         self.in_transaction("saving a trial in", |transaction| insert_trial(transaction, run, trial))
     }
 
-    /// Notes why a contender takes no part (any more), and whether that lasts.
+    /// Records why a contender takes no further part, and whether that is permanent.
     pub fn set_contender_error(&mut self, run: &str, index: u32, error: &str, cause: Cause) -> Result<(), LedgerError> {
         let update = "UPDATE contenders SET error = ?3, cause = ?4 WHERE run = ?1 AND number = ?2";
         self.update("noting a contender's error in", update, params![run, index, error, text(&cause)])
     }
 
-    /// Lets contenders take part again whose error passes.
+    /// Includes contenders again whose error was temporary.
     pub fn readmit(&mut self, run: &str) -> Result<(), LedgerError> {
         let update = "UPDATE contenders SET error = NULL, cause = NULL WHERE run = ?1 AND cause = ?2";
         self.update("including contenders again in", update, params![run, text(&Cause::Passing)])
     }
 
-    /// Notes the ceiling of this machine for a run.
+    /// Records the ceiling of this machine for a run.
     pub fn set_ceiling(&mut self, run: &str, ceiling: &records::outcome::Ceiling) -> Result<(), LedgerError> {
         self.update("noting the ceiling in", "UPDATE runs SET ceiling = ?2 WHERE id = ?1", params![run, json(ceiling)])
     }
 
-    /// Opens a run again with another plan, from which it goes on: more blocks of the same, say. Contenders whose error is not
-    /// known to last are tried again.
+    /// Reopens a run with another plan to continue with, such as one with more rounds. Contenders whose error is not known to be permanent
+    /// are tried again.
     pub fn reopen(&mut self, run: &str, new: &NewRun) -> Result<(), LedgerError> {
         self.in_transaction("opening a run again in", |transaction| {
             transaction.execute(
@@ -234,13 +230,13 @@ impl Ledger {
         })
     }
 
-    /// Marks a run as under way again.
+    /// Marks a run as in progress again.
     pub fn set_open(&mut self, run: &str) -> Result<(), LedgerError> {
         let update = "UPDATE runs SET status = ?2, ended_ms = NULL, ending = NULL WHERE id = ?1";
         self.update("opening a run in", update, params![run, text(&RunStatus::Open)])
     }
 
-    /// Ends a run: its state, why it ended, and the seconds that it was under way in all, by a clock that nobody sets.
+    /// Ends a run: its state, the reason, and its total duration in seconds by the monotonic clock.
     pub fn end_run(&mut self, run: &str, status: RunStatus, ending: &str, seconds: f64) -> Result<(), LedgerError> {
         let update =
             "UPDATE runs SET status = ?2, ended_ms = max(began_ms, ?3), ending = ?4, seconds = ?5 WHERE id = ?1";
@@ -274,7 +270,7 @@ impl Ledger {
     }
 }
 
-/// Keeps the contenders of a run, within its transaction.
+/// Stores the contenders of a run, within its transaction.
 pub(crate) fn insert_contenders(
     transaction: &rusqlite::Transaction,
     run: &str,
@@ -361,7 +357,7 @@ pub(crate) fn insert_trial(
     Ok(())
 }
 
-/// A ledger that is there to be read.
+/// Checks that a ledger exists and is a regular file.
 fn existing(path: &Path) -> Result<(), LedgerError> {
     let refused = |answer: String| LedgerError::Refused { doing: "opening the ledger", path: path.into(), answer };
     match path.metadata() {
@@ -375,14 +371,14 @@ fn existing(path: &Path) -> Result<(), LedgerError> {
     }
 }
 
-/// Where a ledger that will be written really lies, made where it is missing, and its lock.
+/// The real path of a ledger to be written, created if missing, and its lock.
 fn for_writing(path: &Path) -> Result<(PathBuf, Option<File>), LedgerError> {
     let refused = |error: std::io::Error| LedgerError::Refused {
         doing: "opening the ledger",
         path: path.into(),
         answer: format!("{error}; choose a writable place with --ledger"),
     };
-    // One file has one lock, by whatever name it is reached.
+    // One file has one lock, by whatever name it is opened.
     let real = system::create::resolved(path).map_err(refused)?;
     if real.exists() {
         existing(path)?;
@@ -432,7 +428,7 @@ fn refusal(path: &Path, doing: &'static str, error: &rusqlite::Error) -> LedgerE
     }
 }
 
-/// What is shown of a text that may repeat what is in the file: some hundred letters, and none that drive a terminal.
+/// A text that may repeat the file's content, for display: at most some hundred characters, without control characters.
 fn cut(text: &str) -> String {
     text.chars()
         .take(SHOWN)
@@ -453,7 +449,7 @@ fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
-/// `20261120-160843-3f2a`: UTC, then four digits that tell apart runs begun in one second.
+/// `20261120-160843-3f2a`: UTC, then four digits that distinguish runs begun within one second.
 pub(crate) fn run_id(began_ms: i64, seed: u64) -> String {
     let stamp = jiff::Timestamp::from_millisecond(began_ms).unwrap_or_default();
     let mark = (seed ^ (seed >> 17) ^ began_ms as u64 ^ u64::from(std::process::id())) & 0xffff;

@@ -1,6 +1,6 @@
-//! Ledgers that cannot be written: another user's, on a read-only medium, in a folder without the right to write.
-//! In: a path. Out: a connection that only reads, and shows all that was kept, also what still stands in the write-ahead log.
-//! Nothing is made beside the ledger.
+//! Ledgers that cannot be written: another user's, on a read-only medium, in a folder without write permission.
+//! In: a path. Out: a read-only connection that shows all stored data, including what is still in the write-ahead log.
+//! No file is created next to the ledger.
 
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -8,13 +8,13 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Largest ledger that is copied to be read, in bytes.
+/// Largest ledger that is copied for reading, in bytes.
 const COPY_LIMIT: u64 = 1 << 30;
 
-/// A connection, and the folder of the copy that it reads, where it reads one.
+/// A connection, and the folder of the copy that it reads, if any.
 pub(crate) type Opened = (Connection, Option<tempfile::TempDir>);
 
-/// Whether SQLite could write the file and make its own files beside it.
+/// Whether SQLite could write the file and create its own files next to it.
 pub(crate) fn can_be_written(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().unwrap_or(Path::new("/"));
@@ -22,30 +22,30 @@ pub(crate) fn can_be_written(path: &Path) -> bool {
     may(&real, Access::WRITE_OK | Access::READ_OK) && may(folder, Access::WRITE_OK | Access::EXEC_OK)
 }
 
-/// Opens it for reading only.
+/// Opens a ledger for reading only.
 ///
 /// # Errors
-/// What the system or SQLite answered.
+/// The error of the system or SQLite.
 pub(crate) fn open(path: &Path) -> Result<Opened, String> {
     let said = |error: rusqlite::Error| error.to_string();
     let path = path.canonicalize().map_err(|error| error.to_string())?;
     let log = beside(&path, "-wal").metadata().map_or(0, |found| found.len());
     if log == 0 && !beside(&path, "-shm").exists() {
-        // Nobody has it open, so nothing changes under it; and SQLite would ask for files beside it otherwise.
+        // No process has it open, so it does not change; opened otherwise, SQLite would need files next to it.
         return Ok((connect(&uri(&path), OpenFlags::SQLITE_OPEN_URI).map_err(said)?, None));
     }
     let shared = connect(&path, OpenFlags::empty());
     if let Ok(connection) = shared.and_then(|connection| readable(&connection).map(|()| connection)) {
         return Ok((connection, None));
     }
-    // A log without its index (a run was killed) can only be read where an index can be made.
+    // A log without its index (a run was killed) can only be read where the index can be created.
     copy(&path)
 }
 
-/// Opens a copy, which can be written, and is gone with the folder that comes with it.
+/// Opens a writable copy, which is removed with the returned folder.
 ///
 /// # Errors
-/// What the system or SQLite answered.
+/// The error of the system or SQLite.
 pub(crate) fn copy(path: &Path) -> Result<Opened, String> {
     let copied = path.canonicalize().and_then(|path| copied(&path));
     let (copy, folder) = copied.map_err(|error| format!("copying it and its log to read them: {error}"))?;

@@ -1,4 +1,4 @@
-//! What is published tells nobody whose machine it is: names are planted in every text of real runs, and none of them leaves.
+//! Published files do not identify the machine or its owner: names are planted in every text of real runs, and none remains.
 
 #[path = "../../../tests/earlier.rs"]
 mod earlier;
@@ -13,11 +13,11 @@ use records::{BlockDevice, Place};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What is planted in every text: each word is looked for in what leaves.
+/// Planted in every text: each word is searched for in the published bytes.
 const PLANTED: &str = "made on annas-kitchen.example.org by annabel (Annabel@annas-kitchen), S4PLANTED77 and nvme-Disk_77_S4PLANTED77 \
                        at /home/annabel/holiday-plans/x.img and /srv/annabels-disk, wwn-0x5000c500a1b2c3d4, \
                        6b1c2f6e-1b7a-4c55-9d3e-7a1f00c0ffee; ann";
-/// What may not be found, in lower case.
+/// Words that must not be found, in lower case.
 const SECRETS: [&str; 9] = [
     "annas-kitchen",
     "example.org",
@@ -44,7 +44,7 @@ fn run(name: &str) -> Imported {
     Imported { run, contenders, trials: trials.into_iter().take(2).collect() }
 }
 
-/// The same with a machine and devices of Annabel's, as the records have fields for it.
+/// The same with a machine and devices of Annabel's in all record fields.
 fn annabels(name: &str) -> Imported {
     let mut imported = run(name);
     if let Some(machine) = &mut imported.run.new.machine {
@@ -99,7 +99,7 @@ fn promise(disk: &BlockDevice) -> Promise {
     Promise { named: "/srv/annabels-disk".into(), identity }
 }
 
-/// Appends what is planted to every text at a place, or to its name, of a document; places of lists are written `[]`.
+/// Appends the planted words to every text at a place of a document, or to its name; list items are written `[]`.
 fn plant(value: &mut Value, place: &str, wanted: &str) {
     match value {
         Value::String(text) if place == wanted => *text = format!("{text} {PLANTED}"),
@@ -128,7 +128,7 @@ fn places(value: &Value, place: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What leaves of a run, in lower case: every byte of the file, unpacked.
+/// The published bytes of a run, unpacked and in lower case.
 fn leaves(imported: &Imported) -> String {
     let (clean, _) = anonymous(imported.clone(), &owner()).expect("it is made anonymous");
     let bytes = unpacked(&packed(&clean).expect("it is packed")).expect("it is unpacked");
@@ -154,7 +154,7 @@ fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
     let mut planted = 0;
     for name in ["directory", "failing"] {
         let mut imported = annabels(name);
-        // One trial with two phases has every field that all have.
+        // One trial with two phases has every field that occurs.
         imported.trials.truncate(1);
         imported.trials[0].phases.truncate(2);
         let whole = document(&imported);
@@ -163,7 +163,7 @@ fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
         for place in all {
             let mut changed = whole.clone();
             plant(&mut changed, "", &place);
-            // A text that is one of a few words of ours, or a number in letters, cannot be another.
+            // An enum value, or a number as text, cannot be changed.
             let Ok(imported) = import_bytes(changed.to_string().as_bytes(), "planted") else { continue };
             planted += 1;
             assert_eq!(tells(&leaves(&imported)), Vec::<&str>::new(), "{name}: planted at {place}");
@@ -172,8 +172,8 @@ fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
     assert!(planted > 80, "texts were planted at {planted} places");
 }
 
-/// Places of texts, as [`places`] writes them, at which words stay that nobody knows to be a secret: names and titles of what was
-/// measured, options, and what the kernel and the tools tell of themselves. Their beginnings, behind which a part follows.
+/// Places of texts, as [`places`] writes them, where words stay that are not known secrets: names and titles of what was measured, options,
+/// and what kernel and tools report about themselves. These are prefixes.
 const STAYS: [&str; 31] = [
     ".contenders[].asked",
     ".contenders[].label",
@@ -207,7 +207,7 @@ const STAYS: [&str; 31] = [
     ".trials[].scale",
     ".trials[].workload",
 ];
-/// The same of what was found of a trial's filesystem and device.
+/// The same for the state found of a trial's filesystem and device.
 const FOUND: [&str; 14] = [
     "aged.age",
     "aged.sources[]",
@@ -224,7 +224,7 @@ const FOUND: [&str; 14] = [
     "scheduler",
     "super_options[]",
 ];
-/// Places among those at which nothing stays but what is known.
+/// Places among those where only known words stay.
 const GOES: [&str; 7] = [
     ".environment",
     ".user",
@@ -243,7 +243,7 @@ fn may_stay(place: &str) -> bool {
     stays && !GOES.iter().any(|known| place.ends_with(known))
 }
 
-/// A word that no rule knows, behind a colon as the answer of a program is.
+/// A word that no rule knows, after a colon as a program's output is.
 const MARK: &str = "mkfs failed: zqxmarked";
 
 fn mark(value: &mut Value, place: &str, wanted: &str) {
@@ -259,7 +259,7 @@ fn mark(value: &mut Value, place: &str, wanted: &str) {
     }
 }
 
-/// A run in which programs of the user's own failed, and everything else that can print did.
+/// A run in which the user's own programs failed, and so did everything else that can print.
 fn failed() -> Imported {
     use records::outcome::{CommandRun, OperationError};
     use records::program::{Command, Step};
@@ -327,7 +327,7 @@ fn a_text_stays_only_where_its_words_are_known() {
     for place in all {
         let mut changed = whole.clone();
         mark(&mut changed, "", &place);
-        // A text that is one of a few words of ours, or a number in letters, cannot be another.
+        // An enum value, or a number as text, cannot be changed.
         let Ok(imported) = import_bytes(changed.to_string().as_bytes(), "marked") else { continue };
         marked += 1;
         if leaves(&imported).contains("zqxmarked") {
@@ -358,7 +358,7 @@ fn what_failed_programs_printed_and_as_whom_they_ran_does_not_leave() {
         assert!(!text.contains(gone), "{gone} leaves");
     }
     assert!(text.contains("no space left on device"), "the error number in words stays");
-    // A name that was given in one word, and in a title.
+    // A name given in one argument, and in a title.
     let mut imported = failed();
     imported.run.new.command_line = vec!["bakeoff".into(), "--user=zoe".into()];
     imported.run.new.title = "made by zoe".into();
@@ -386,7 +386,7 @@ fn what_is_anonymous_stays_as_it_is() {
         assert!(left_out.of(Rule::Serial) > 0 || clean.trials.iter().all(|trial| trial.found.is_none()), "{name}");
         let (again, more) = anonymous(clean.clone(), &owner()).expect("anonymous");
         assert_eq!((&again, more.is_empty()), (&clean, true), "{name}: {more:?}");
-        // Who puts many into a gallery knows nothing of the owner.
+        // A gallery knows nothing of the owner.
         let (elsewhere, more) = anonymous(clean.clone(), &Owner::default()).expect("anonymous");
         assert_eq!((&elsewhere, more.is_empty()), (&clean, true), "{name}: {more:?}");
     }

@@ -1,4 +1,4 @@
-//! Ledgers that version 0.1 wrote are read as today's are; what cannot be read is named with its ledger, run and field.
+//! Ledgers of version 0.1 are read like today's; for unreadable ones the error names the ledger, run and field.
 
 #[path = "../../../tests/earlier.rs"]
 mod earlier;

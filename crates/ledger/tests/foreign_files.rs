@@ -1,4 +1,4 @@
-//! A ledger's own files never cost anybody else's: locks, links, and what is put in the place of a ledger.
+//! A ledger's own files never damage other files: locks, links, and files put in place of a ledger.
 
 use ledger::{Access, Ledger, LedgerError};
 use std::fs;

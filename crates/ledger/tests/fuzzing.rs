@@ -1,4 +1,4 @@
-//! Files that were changed on their way are read or refused: never a panic, never records that cannot be judged.
+//! Modified files are read or refused: never a panic, never records that cannot be judged.
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
@@ -13,7 +13,7 @@ fn samples() -> Vec<Vec<u8>> {
     SAMPLES.iter().map(|name| sample(name)).collect()
 }
 
-/// A ledger with a run in it, whole on the disk.
+/// A ledger with a run in it, fully written.
 fn ledger_with_a_run(folder: &Path) -> (Ledger, String) {
     let imported = import_bytes(&samples()[3], "bonnie.csv").expect("it is read");
     let mut ledger = Ledger::open(&folder.join("a.db"), Access::Write).expect("a ledger");
@@ -21,7 +21,7 @@ fn ledger_with_a_run(folder: &Path) -> (Ledger, String) {
     (ledger, id)
 }
 
-/// What the rest of the program takes for granted.
+/// What the rest of the program assumes.
 fn assert_sound(imported: &Imported) {
     for trial in &imported.trials {
         assert!((trial.contender as usize) < imported.contenders.len(), "a trial of nobody");

@@ -1,5 +1,4 @@
-//! What a ledger does where something goes wrong around it: clocks that are set, files that are taken away, contenders that failed for
-//! a while.
+//! A ledger under external problems: clocks that are set, files that are removed, contenders with temporary failures.
 
 use ledger::{Access, Cause, ContenderRecord, Ledger, NewRun, Origin, TrialRecord};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Ledgers and exported runs made to harm who reads them: one sentence each, in bounded time and memory.
+//! Ledgers and exported runs crafted to harm their reader: each gives one sentence, in bounded time and memory.
 
 mod support;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use support::sample;
 
-/// Longest sentence that a person is asked to read, in bytes.
+/// Longest acceptable error text, in bytes.
 const SENTENCE: usize = 1000;
-/// A query without an end.
+/// A query that never ends.
 const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)";
 
-/// A ledger with one run, which SQLite may then change as it likes.
+/// A ledger with one run, which a test then changes through SQLite.
 struct Trap {
     folder: tempfile::TempDir,
     id: String,
@@ -44,7 +44,7 @@ impl Trap {
         connection.execute_batch(sql).expect("SQLite does as it is asked");
     }
 
-    /// The sentence of each way in: looking, writing, importing.
+    /// The error of each way in: reading, writing, importing.
     fn refusals(&self) -> Vec<String> {
         let path = self.path();
         let mut said = Vec::new();
@@ -57,7 +57,7 @@ impl Trap {
         said
     }
 
-    /// Refused by every way in, with these words in one sentence.
+    /// Every way in refuses it, with these words in one sentence.
     fn assert_refused(&self, words: &str) {
         let said = self.refusals();
         assert_eq!(said.len(), 3, "some way in takes it: {said:?}");
@@ -116,7 +116,7 @@ fn a_schema_version_below_zero_is_a_sentence() {
 
 #[test]
 fn an_index_that_names_one_row_many_times_costs_no_more_than_a_run_may() {
-    // The index is that of another table: every entry leads to a row that it does not describe.
+    // The index belongs to another table: every entry leads to a row that it does not describe.
     let swap = "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'runs') WHERE name = 'phases'";
     assert_eq!(Trap::set(swap).refusals().len(), 3);
 }
@@ -150,7 +150,7 @@ fn text_that_is_no_record_is_a_sentence_however_deep_or_long() {
     Trap::set(long).assert_refused("cannot be read");
 }
 
-/// The exported run of a trap, changed, as an import says of it.
+/// The error of importing a changed export of a trap's run.
 fn portable_refusal(change: impl FnOnce(&mut Value)) -> String {
     let trap = Trap::new();
     let ledger = Ledger::open(&trap.path(), Access::Read).expect("it opens");

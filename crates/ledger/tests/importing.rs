@@ -1,4 +1,4 @@
-//! What other programs printed comes in as it was; what they never said stays missing; nothing breaks the reader.
+//! Output of other programs is imported as it is; missing values stay missing; no input breaks the reader.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn names(imported: &Imported, trial: usize) -> Vec<&str> {
     imported.trials[trial].phases.iter().map(|phase| phase.name.as_str()).collect()
 }
 
-/// What was done over the time until the last call returned.
+/// Amount over the time until the last call returned.
 fn rate(phase: &PhaseRecord) -> Option<f64> {
     let outcome = &phase.outcome;
     let amount = match phase.figure {
@@ -116,7 +116,7 @@ fn dd_is_read_in_english_and_in_german() {
     assert!(close(rate(phase(&german, 0, "read")), 1_073_741_824.0 / 0.35));
 }
 
-/// Contenders by name, and the rates of each phase, in the order of the trials.
+/// The rates of a phase of one contender, in the order of the trials.
 fn rates(imported: &Imported, contender: &str, name: &str) -> Vec<f64> {
     let index = imported.contenders.iter().find(|one| one.label == contender).map(|one| one.index);
     let trials = imported.trials.iter().filter(|trial| Some(trial.contender) == index);
@@ -127,7 +127,7 @@ fn labels(imported: &Imported) -> Vec<&str> {
     imported.contenders.iter().map(|contender| contender.label.as_str()).collect()
 }
 
-/// The right figures of small files, most of which were once read wrongly.
+/// The correct results of small files, most of which were once read wrongly.
 #[test]
 fn every_known_file_gives_the_figures_that_its_program_measured() {
     const MB: f64 = 1e6;
@@ -351,7 +351,7 @@ fn an_anonymous_export_names_no_host_serial_or_path() {
     assert_eq!(again.trials[0].phases, imported.trials[0].phases, "figures are as they were");
 }
 
-/// Whatever came out must be fit to be judged: finite times, positive counts.
+/// Imported results must be fit to be judged: finite times, positive counts.
 fn is_sound(imported: &Imported) -> bool {
     let phases = imported.trials.iter().flat_map(|trial| &trial.phases);
     !imported.trials.is_empty()

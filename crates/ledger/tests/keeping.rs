@@ -1,4 +1,4 @@
-//! What a ledger promises: whole trials, one writer, and foreign files left as they are.
+//! What a ledger guarantees: complete trials, one writer, and foreign files left unchanged.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! A ledger that decides what is run and formatted is opened only where nobody but the caller and root can have written it.
-//! Each case is one arrangement that another user can make. Reading stays possible in all of them.
+//! A ledger that decides which commands run and which devices are formatted is opened only if no user but the caller and root can have
+//! written it. Each case is one arrangement that another user can create. Reading stays possible in all of them.
 
 use ledger::{Access, Ledger, LedgerError, NewRun, Origin};
 use prerequisites::needs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const STRANGER: u32 = 54321;
 
-/// A ledger with a run, in a folder of its own that lies in a sticky one.
+/// A ledger with a run, in its own folder within a sticky one.
 struct Shared {
     _outer: tempfile::TempDir,
     outer: PathBuf,
@@ -65,7 +65,7 @@ fn write_run(path: &Path) {
     ledger.begin_run(&new, &[]).expect("a run begins");
 }
 
-/// What is refused names the file or folder at fault, and reading goes on.
+/// The refusal names the file or folder at fault, and reading still works.
 fn refused(path: &Path, at_fault: &Path, why: &str) {
     let error = Ledger::open_trusted(path).expect_err("it is not trusted");
     let text = error.to_string();

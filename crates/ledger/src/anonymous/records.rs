@@ -1,6 +1,6 @@
-//! The rules for each field of a record, by its type. Every record is taken apart whole: a field that is added to one does not compile
-//! until it is decided here whether it leaves.
-//! In: records. Out: the same without what no text of theirs may hold either, which goes to the secrets.
+//! The rules for each field of a record, by its type. Every record is destructured completely: a new field does not compile before it is
+//! decided here whether it leaves.
+//! In: records. Out: the cleaned records; words that no other text may hold either are collected as secrets.
 
 use super::secrets::Secrets;
 use super::{LEFT_OUT, LeftOut, PATH, Rule};
@@ -13,20 +13,20 @@ use records::{
 };
 use std::path::{Path, PathBuf};
 
-/// Boot parameters that a figure may depend on; the values of no other leave.
+/// Boot parameters that may affect a result; the values of all others are left out.
 const BOOT: &str = "mitigations isolcpus nohz nohz_full rcu_nocbs intel_pstate amd_pstate cpufreq idle \
     iommu intel_iommu amd_iommu transparent_hugepage hugepages hugepagesz numa_balancing clocksource tsc preempt maxcpus \
     nosmt mem swapaccount elevator pcie_aspm spectre_v2";
 /// Options whose value is a path or a device.
 const PATH_OPTIONS: [&str; 9] =
     ["--dir", "--scratch", "--report", "--ledger", "--on", "--erase", "--filesystems", "--claims", "--file"];
-/// Options of mkfs programs whose value is a name that its owner gave.
+/// Options of mkfs programs whose value is a name that the owner chose.
 const NAMED: [&str; 3] = ["-L", "--label", "--name"];
 const MEMORY: &str = "/dev/shm";
-/// Remarks that are this program's own to their end.
+/// Remarks that hold only this program's own text.
 const OWN_REMARKS: [&str; 2] = [" is modelled", " is served by Bakeoff itself"];
 
-/// What cleaning goes on with.
+/// State of the cleaning.
 struct Cleaner<'a> {
     secrets: &'a mut Secrets,
     left_out: &'a mut LeftOut,
@@ -37,9 +37,9 @@ pub(super) fn clean(imported: &mut Imported, secrets: &mut Secrets, left_out: &m
     let mut cleaner = Cleaner { secrets, left_out };
     let Imported { run, contenders, trials } = imported;
     let RunRecord { id: _, began_ms: _, ended_ms: _, seconds: _, status, ending, new, ceiling: _ } = run;
-    // First of all, so that a directory's path becomes its contender's name and not just any path.
+    // Contenders first, so that a directory's path becomes its contender's name and not just any path.
     contenders.iter_mut().for_each(|contender| cleaner.contender_record(contender));
-    // A run that came to its end says so in words of its own; else the answers of programs stand there, or the name of a file.
+    // A finished run has an ending in this program's own words; otherwise it may hold output of programs, or a file name.
     if *status != RunStatus::Finished || matches!(new.origin, Origin::Foreign { .. }) {
         ending.iter_mut().for_each(|ending| cleaner.answer(ending));
     }
@@ -128,7 +128,7 @@ impl Cleaner<'_> {
         }
         match place {
             Place::Image { bytes: _, scratch } if scratch.starts_with(MEMORY) => {
-                // That images lay in memory is part of every figure.
+                // That images were in memory matters for every result.
                 if scratch != Path::new(MEMORY) {
                     self.path_of(scratch);
                     *scratch = MEMORY.into();
@@ -160,7 +160,7 @@ impl Cleaner<'_> {
         filesystems.iter_mut().for_each(|file| self.path(file));
     }
 
-    /// A program of the user's own: what it is stays, since it is what was measured.
+    /// A user's own program: its command stays, since it is what was measured.
     fn command(&mut self, command: &mut Command) {
         let Command { words: _, environment, user, input, private, unconfined: _, exit_statuses: _, figures: _, reports: _ } =
             command;
@@ -219,7 +219,7 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Gives a directory a name that is no path, by the number of its contender, so that two directories stay two.
+    /// Replaces a directory's name by one that is not a path, with the number of its contender, so that two directories stay distinct.
     fn directory(&mut self, asked: &mut Contender, number: u32, is_twin: bool) -> String {
         let name = format!("directory {}", u64::from(number) + 1);
         let own = if is_twin { format!("{name}{TWIN}") } else { name.clone() };
@@ -322,7 +322,7 @@ impl Cleaner<'_> {
             aged.state.free_space.iter_mut().for_each(|space| self.answer(&mut space.answer));
         }
         device.iter_mut().chain(beneath).for_each(|device| self.device(device));
-        // Tools print who made a volume and where it was mounted last; options are read back by name beside this.
+        // Tools print the creator of a volume and its last mount point; the options are also kept by name.
         for text in inspected.values_mut() {
             self.text(text, LEFT_OUT, Rule::Output);
         }
@@ -346,12 +346,12 @@ impl Cleaner<'_> {
         self.remarks(remarks);
     }
 
-    /// What a program or the system answered: it may hold anything, so none of it leaves.
+    /// Output of a program or the system: it may hold anything, so it is left out completely.
     fn answer(&mut self, text: &mut String) {
         self.text(text, LEFT_OUT, Rule::Output);
     }
 
-    /// Remarks begin in words of this program's own; behind a colon they repeat what a program or the system answered.
+    /// Remarks begin with this program's own words; after a colon they repeat output of a program or the system.
     fn remarks(&mut self, remarks: &mut [String]) {
         for remark in remarks {
             let Some((own, answer)) = remark.split_once(": ") else { continue };
@@ -389,7 +389,7 @@ impl Cleaner<'_> {
             loop_direct: _,
             queue: _,
         } = device;
-        // A modelled disk has no file in /dev, and a name that stays.
+        // A modelled disk has no file in /dev, and its name stays.
         if path.is_absolute() {
             self.path(path);
         }
@@ -419,13 +419,13 @@ impl Cleaner<'_> {
         }
         for error in &mut outcome.errors.first {
             self.text(&mut error.file, PATH, Rule::Path);
-            // The error number says what the system answered.
+            // The error number gives the same message.
             let known = std::io::Error::from_raw_os_error(error.errno).to_string();
             self.text(&mut error.message, &known, Rule::Output);
         }
     }
 
-    /// Words that are paths: values of options that take one, files and whatever else has a slash.
+    /// Arguments that are paths: values of options that take one, files, and any other word with a slash.
     fn command_line(&mut self, words: &mut [String]) {
         let (mut is_value, mut is_user) = (false, false);
         if let Some(program) = words.first_mut() {

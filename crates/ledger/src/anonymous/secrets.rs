@@ -1,16 +1,16 @@
-//! Words that leave in no text, and what stands in their place.
-//! In: what records and the owner's machine say. Out: texts without them.
-//! Words that everybody uses (`root`, `data`, the name of a filesystem that competes) say of nobody who he is, and stay.
+//! Words that no published text may hold, and their replacements.
+//! In: words from the records and from the owner's machine. Out: texts without them.
+//! Common words (`root`, `data`, the name of a compared filesystem) identify no one, and stay.
 
 use super::{LEFT_OUT, LeftOut, Owner, PATH, Rule};
 use crate::import::Imported;
 use std::collections::BTreeSet;
 
-/// Shorter words are looked for as whole texts alone.
+/// Shorter words are matched only as whole texts.
 const SHORTEST: usize = 3;
-/// From so many letters on a word is looked for within others, too.
+/// Words of at least this length are also matched within others.
 const LONG: usize = 6;
-/// Words that name nobody and no machine.
+/// Words that identify no one and no machine.
 const GENERIC: &str = "left out path root user users admin guest nobody test host localhost localdomain local \
     linux debian ubuntu fedora arch suse data disk disks file files image images bench work home mnt srv tmp var opt media \
     scratch memory none default bakeoff server system kernel";
@@ -24,16 +24,16 @@ struct Secret {
     rule: Rule,
 }
 
-/// All of them.
+/// All secrets.
 pub(super) struct Secrets {
     all: Vec<Secret>,
     known: BTreeSet<String>,
-    /// Words of the run's own that stay, in lower case.
+    /// Words of the run itself that stay, in lower case.
     stay: BTreeSet<String>,
 }
 
 impl Secrets {
-    /// The owner's, and what the run's own words are.
+    /// The owner's names, and the run's own words that stay.
     pub fn of(imported: &Imported, owner: &Owner) -> Self {
         let mut stay: BTreeSet<String> =
             GENERIC.split_whitespace().chain([LEFT_OUT, PATH]).map(str::to_owned).collect();
@@ -63,7 +63,7 @@ impl Secrets {
         }
     }
 
-    /// A serial number or a name under /dev/disk/by-id, of which the last part is one.
+    /// A serial number, or a name under /dev/disk/by-id, whose last part is one.
     pub fn serial(&mut self, name: &str) {
         self.add(name, Rule::Serial);
         let last = name.rsplit(['_', '.']).next().filter(|last| *last != name && last.len() >= LONG);
@@ -99,7 +99,7 @@ impl Secrets {
         self.insert(word, LEFT_OUT, rule);
     }
 
-    /// A word that becomes another.
+    /// A word and its replacement.
     pub fn insert(&mut self, word: &str, instead: &str, rule: Rule) {
         let word = word.trim();
         let lower = word.to_ascii_lowercase();
@@ -109,12 +109,12 @@ impl Secrets {
         self.all.push(Secret { word: word.to_owned(), lower, instead: instead.to_owned(), rule });
     }
 
-    /// So that one that holds another goes as a whole.
+    /// Sorts by length, so that a word that contains another is replaced first.
     pub fn longest_first(&mut self) {
         self.all.sort_by_key(|secret| std::cmp::Reverse(secret.word.len()));
     }
 
-    /// A text without them.
+    /// A text with all secrets replaced.
     pub fn replaced(&self, text: &str, left_out: &mut LeftOut) -> String {
         let mut text = text.to_owned();
         let mut lower = text.to_ascii_lowercase();
@@ -129,7 +129,7 @@ impl Secrets {
 }
 
 impl Secret {
-    /// Numbers of devices and long words may stand within others; a short word counts where it stands alone.
+    /// Device numbers and long words may be part of other words; a short word counts only by itself.
     fn anywhere(&self) -> bool {
         let numbered = self.rule == Rule::Serial && self.word.len() > SHORTEST;
         numbered || self.word.len() >= LONG || self.word.contains('/')
@@ -155,7 +155,7 @@ impl Secret {
             left_out.note(self.rule);
             out.push_str(&text[from..at]);
             out.push_str(&self.instead);
-            // What lies below a path goes with it.
+            // The rest of the path is removed too.
             let below = |letter: &char| !letter.is_whitespace() && !"\"',;:()<>|".contains(*letter);
             let rest = text[end..].chars().take_while(|letter| self.rule == Rule::Path && below(letter));
             from = end + rest.map(char::len_utf8).sum::<usize>();

@@ -1,8 +1,8 @@
-//! Every text of a document, whatever it belongs to: words that were found elsewhere, paths, identifiers, addresses.
-//! In: a document as JSON. Out: the same without them, keys included. Histograms are left alone: they hold nothing but counts, and their
-//! letters may look like anything.
-//! It takes JSON apart, not types, since it is there for what nobody thought of: a serial number in a mount option, a path in an error
-//! message, a key of a map. Whoever gives a record a field, or a field another type, cannot forget to sweep it.
+//! Cleans every text of a document, whatever its field: known secrets, paths, identifiers, addresses.
+//! In: a document as JSON. Out: the same without them, keys included. Histograms are skipped: they hold only counts, and their encoding may
+//! look like anything.
+//! It walks JSON, not types, to catch what the typed rules miss: a serial number in a mount option, a path in an error message, a key of a
+//! map. A new field, or a new type of a field, is swept without further code.
 
 use super::secrets::Secrets;
 use super::{LEFT_OUT, LeftOut, PATH, Rule};
@@ -12,17 +12,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parts of the names of values that tell whose machine it is, wherever such a value stands.
+/// Parts of field names whose values identify the machine or its owner.
 const TELLING: [&str; 10] =
     ["hostname", "host_name", "serial", "wwn", "wwid", "uuid", "by_id", "machine_id", "username", "address"];
-/// Names of values that are paths, absolute or not.
+/// Names of fields that hold paths, absolute or not.
 const PATHS: [&str; 7] = ["path", "scratch", "directories", "folder", "filesystems", "file", "backing_file"];
-/// Places that every Linux has, and that are nobody's.
+/// Paths that every Linux has, and that identify no one.
 const EVERYWHERE: [&str; 4] = ["/proc/sys/", "/sys/kernel/mm/", "/sys/module/", "/dev/shm"];
-/// Digits of a world-wide name after its `0x`, at least.
+/// Least number of digits of a world-wide name after its `0x`.
 const WIDE: usize = 12;
 
-/// A record without all of it.
+/// A record, swept.
 pub(super) fn swept<T: Serialize + DeserializeOwned>(
     record: T,
     secrets: &Secrets,
@@ -38,11 +38,11 @@ pub(super) fn swept<T: Serialize + DeserializeOwned>(
     json::read(&value.to_string()).map_err(|error| error.to_string())
 }
 
-/// One document's sweep.
+/// The sweep of one document.
 struct Sweep<'a> {
     secrets: &'a Secrets,
     left_out: &'a mut LeftOut,
-    /// Names of values that tell nothing; a document has some hundred, each many times.
+    /// Field names already found harmless; a document has some hundred, each many times.
     plain: BTreeSet<String>,
 }
 
@@ -73,7 +73,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Whether the name of a value says that it tells nothing, and tells nothing itself.
+    /// Whether a field name marks no identifying value, and is harmless itself.
     fn is_plain(&mut self, name: &str) -> bool {
         if self.plain.contains(name) {
             return true;
@@ -87,8 +87,7 @@ impl Sweep<'_> {
     }
 }
 
-/// Every text that a document holds, by where it stands (places of lists are written `[]`), each once: what a preview shows.
-/// Histograms, which hold counts alone, are left out.
+/// Every text of a document, by its place (list items are written `[]`), each once, for a preview. Histograms, which hold only counts, are left out.
 pub fn texts(document: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let mut found = BTreeMap::new();
     gather(document, "", &mut found);
@@ -123,7 +122,7 @@ fn is_telling(name: &str) -> bool {
     TELLING.iter().any(|part| name.contains(part))
 }
 
-/// Puts a word in the place of a text, or of each text of a list; whatever else has the name is left alone.
+/// Replaces a text, or each text of a list, by a word; other types are left unchanged.
 fn put(value: &mut Value, word: &str, rule: Rule, left_out: &mut LeftOut) {
     let stays = |text: &str| text.is_empty() || text == word || EVERYWHERE.contains(&text);
     match value {
@@ -138,10 +137,10 @@ fn put(value: &mut Value, word: &str, rule: Rule, left_out: &mut LeftOut) {
     }
 }
 
-/// A text without all of it.
+/// A text, cleaned by all rules.
 pub(super) fn clean(text: &str, secrets: &Secrets, left_out: &mut LeftOut) -> String {
     let mut text = secrets.replaced(text, left_out);
-    // Most texts hold nothing of the kind.
+    // Most texts hold none of this.
     if text.contains('-') {
         text = without_uuids(&text, left_out);
     }
@@ -154,7 +153,7 @@ pub(super) fn clean(text: &str, secrets: &Secrets, left_out: &mut LeftOut) -> St
     text
 }
 
-/// Absolute paths, whatever stands around them. Units such as MB/s hold no leading slash and stay.
+/// Removes absolute paths, whatever surrounds them. Units such as MB/s have no leading slash and stay.
 fn without_paths(text: &str, left_out: &mut LeftOut) -> String {
     let mut out = String::new();
     let mut letters = text.char_indices().peekable();
@@ -185,7 +184,7 @@ fn without_paths(text: &str, left_out: &mut LeftOut) -> String {
     out
 }
 
-/// Words such as `user@host`, and world-wide names of devices.
+/// Removes words such as `user@host`, and world-wide names of devices.
 fn without_names(text: &str, left_out: &mut LeftOut) -> String {
     let ends = |letter: char| letter.is_whitespace() || "\"',;()<>|=[]{}".contains(letter);
     let mut out = String::new();
@@ -217,7 +216,7 @@ fn is_wide(word: &str) -> bool {
     digits("0x").or_else(|| digits("eui.")).is_some_and(hexadecimal)
 }
 
-/// Identifiers of the form 8-4-4-4-12, which tools print of what they made.
+/// Removes identifiers of the form 8-4-4-4-12, which tools print for what they create.
 fn without_uuids(text: &str, left_out: &mut LeftOut) -> String {
     const DASHES: [usize; 4] = [8, 13, 18, 23];
     const LENGTH: usize = 36;

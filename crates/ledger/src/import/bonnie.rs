@@ -1,28 +1,28 @@
 //! The CSV of Bonnie++: 1.03 (27 fields), 1.96 and 1.97 (48), 1.98 and 2.00 (50).
-//! In: text, with or without what else Bonnie++ prints. Out: a round for each line of CSV; the machine's name in it names the contender,
-//! with the size of the file and the number of processes where one machine has several.
-//! `+++++` stands for work that ended too soon to be timed, and stays missing.
+//! In: text, with or without Bonnie++'s other output. Out: a round per CSV line; its machine name names the contender, with the file size and
+//! the number of processes where one machine has several.
+//! `+++++` marks work that ended too soon to be timed; it stays missing.
 
 use super::records::{Pass, Round, Source, imported};
 use super::{COUNT_LIMIT, Imported, shortened, stem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes that the per-character part of 2.00 is limited to.
+/// Limit in bytes of the per-character part of 2.00.
 const CHARACTERS: u64 = 20 << 20;
 
-/// Places of the fields of one form.
+/// Field positions of one form.
 struct Form {
     version: &'static str,
     name: usize,
     size: usize,
     /// First of ten fields: putc, put_block, rewrite, getc, get_block, each with CPU; then seeks with CPU.
     blocks: usize,
-    /// Field with the number of seeks, where there is one.
+    /// Field with the number of seeks, if any.
     seeks: Option<usize>,
     files: usize,
-    /// First of twelve fields of work on files.
+    /// First of twelve fields of file operations.
     creating: usize,
-    /// Field with the number of processes, where there is one.
+    /// Field with the number of processes, if any.
     processes: Option<usize>,
     /// Whether characters go through stdio one by one; later versions call write(2) and read(2) for each.
     stdio: bool,
@@ -80,12 +80,12 @@ const BLOCKS: [(&str, &str, bool); 5] = [
     ("per-char-read", "Read, per character", false),
     ("block-read", "Read, in blocks", false),
 ];
-/// What version 1.03 does per character is other work than what later ones do.
+/// Version 1.03 does different work per character than later ones.
 const STDIO: [(&str, &str); 2] = [
     ("per-char-write-stdio", "Write, per character through stdio (1.03)"),
     ("per-char-read-stdio", "Read, per character through stdio (1.03)"),
 ];
-/// Commas that only a line of CSV has.
+/// Least number of commas, which only a CSV line has.
 const COMMAS: usize = 12;
 const FILES: [(&str, &str, bool); 6] = [
     ("sequential-create", "Create, in order", true),
@@ -101,7 +101,7 @@ pub(super) fn looks_like(text: &str) -> bool {
     results(text).any(|(_, line)| form_of(&fields(line)).is_some())
 }
 
-/// Lines of CSV with their numbers; the table for people and the progress around them are passed over.
+/// CSV lines with their numbers; the printed table and the progress around them are skipped.
 fn results(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().map(str::trim).enumerate();
     lines.filter(|(_, line)| !is_heading(line) && line.bytes().filter(|byte| *byte == b',').count() >= COMMAS)
@@ -149,7 +149,7 @@ fn machine(fields: &[&str], form: &Form, file: &str) -> String {
     if name.is_empty() { stem(file) } else { name }
 }
 
-/// How large the file is, and how many processes work: figures of others are no samples of the same.
+/// File size and number of processes: results with others are not samples of the same work.
 fn work(fields: &[&str], form: &Form) -> String {
     match form.processes.map(|at| fields[at]).filter(|count| !count.is_empty() && *count != "1") {
         Some(count) => format!("{}, {count} processes", fields[form.size]),
@@ -204,14 +204,14 @@ fn named(name: &str, title: &str) -> Pass {
     Pass { name: name.into(), title: title.into(), operation: name.into(), ..Pass::default() }
 }
 
-/// A rate over a known amount gives the time; without either nothing was measured.
+/// Computes the time from a rate over a known amount; without both nothing was measured.
 fn timed(pass: Pass, amount: f64, rate: Option<f64>, cpu: &str) -> Option<Pass> {
     let seconds = amount / rate.filter(|rate| *rate > 0.0)?;
     let cpu = figure(cpu).map(|percent| (0.0, percent / 100.0 * seconds));
     Some(Pass { seconds, cpu, ..pass })
 }
 
-/// A number; `+++++` and `+++` are none.
+/// A number; not `+++++` or `+++`.
 fn figure(field: &str) -> Option<f64> {
     let value: f64 = field.parse().ok()?;
     (value.is_finite() && value >= 0.0 && !field.starts_with('+')).then_some(value)

@@ -1,49 +1,49 @@
-//! What dd prints, in any language.
-//! In: text, with or without the shell's prompts and commands. Out: a pass for each copy that came to its end.
-//! dd does not tell what it did to what; the command line before a figure does, else the work is called a copy. Commands on several
-//! machines or disks become contenders of their own, and commands with other options operations of their own.
+//! The output of dd, in any language.
+//! In: text, with or without the shell's prompts and commands. Out: a pass for each completed copy.
+//! dd does not print what it copied; the command line before a result shows it, else the work is called a copy. Commands on several machines
+//! or disks become separate contenders, and commands with different options separate operations.
 
 use super::records::{Pass, Round, Source, imported};
 use super::{COUNT_LIMIT, Imported, shortened, stem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Longest line that is looked at, in bytes.
+/// Longest line that is parsed, in bytes.
 const LINE_LIMIT: usize = 4096;
-/// By how much amount over time may differ from the rate on the same line: dd rounds up to two digits.
+/// Allowed difference between amount over time and the rate on the same line: dd rounds up to two digits.
 const ROUNDING: f64 = 0.16;
-/// Options of dd that decide what its figure measures.
+/// Options of dd that decide what its result measures.
 const DETAILS: [&str; 4] = ["bs=", "conv=", "iflag=", "oflag="];
 
-/// A dd command, as far as its line tells.
+/// A dd command, as far as its line shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Command {
     operation: &'static str,
-    /// The host of the prompt, where there is one.
+    /// The host in the prompt, if any.
     host: Option<String>,
-    /// The disk or folder that it reads or writes, where the path is absolute.
+    /// The disk or folder that it reads or writes, if the path is absolute.
     place: Option<String>,
     details: Vec<String>,
     /// Whether the page cache was dropped before it.
     cold: bool,
 }
 
-/// One figure that dd printed.
+/// One result that dd printed.
 struct Figure {
     bytes: u64,
     seconds: f64,
-    /// Whether dd counted records right before: it does so at its end, not with its progress.
+    /// Whether dd printed record counts just before: it does so at its end, not with its progress.
     ends: bool,
     /// Index of the command that it belongs to.
     command: usize,
 }
 
-/// Whether a text holds a figure of dd.
+/// Whether a text holds a result of dd.
 pub(super) fn looks_like(text: &str) -> bool {
     lines(text).any(|line| copied(line).is_some())
 }
 
-/// Reads all figures: the n-th of an operation of a contender belongs to its block n.
+/// Reads all results: the n-th of an operation of a contender belongs to its round n.
 pub(super) fn read(text: &str, file: &str) -> Result<Imported, String> {
     let (commands, figures) = figures(text)?;
     let several = |of: &dyn Fn(&Command) -> Option<String>| {
@@ -86,7 +86,7 @@ pub(super) fn read(text: &str, file: &str) -> Result<Imported, String> {
     imported(&source, rounds)
 }
 
-/// The name of an operation; `detailed` where others of its kind have other options.
+/// The name of an operation; `detailed` if others of its kind have other options.
 fn name(command: &Command, detailed: bool) -> String {
     let cold = if command.cold { " after the cache was dropped" } else { "" };
     let details = command.details.join(" ");
@@ -99,7 +99,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '\r'])
 }
 
-/// All commands, and the figures of copies that came to their end.
+/// All commands, and the results of completed copies.
 fn figures(text: &str) -> Result<(Vec<Command>, Vec<Figure>), String> {
     let unknown = Command { operation: "copy", host: None, place: None, details: Vec::new(), cold: false };
     let mut commands = vec![unknown];
@@ -117,7 +117,7 @@ fn figures(text: &str) -> Result<(Vec<Command>, Vec<Figure>), String> {
             }
             let command = commands.len() - 1;
             if counted {
-                // What came before of the same copy was its progress.
+                // Earlier results of the same copy were its progress.
                 let is_progress = |known: &Figure| {
                     !known.ends && known.command == command && known.bytes <= bytes && known.seconds <= seconds
                 };
@@ -142,8 +142,8 @@ fn counts_records(line: &str) -> bool {
     first.is_some_and(|(whole, part)| digits(whole) && digits(part))
 }
 
-/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.577 s, 1.9 GB/s` in any language: a number of bytes, a time and a rate, outside of
-/// brackets, and the rate is the one over the other. The BSDs have the rate within brackets.
+/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.577 s, 1.9 GB/s` in any language: a number of bytes, a time and a rate, outside of brackets,
+/// and the rate is bytes over time. The BSDs have the rate within brackets.
 fn copied(line: &str) -> Option<(u64, f64)> {
     if line.len() > LINE_LIMIT || !(line.contains("/s") || line.contains("/с") || line.contains("/秒")) {
         return None;
@@ -174,7 +174,7 @@ fn copied(line: &str) -> Option<(u64, f64)> {
     ((told - measured).abs() <= ROUNDING * measured + 1.0).then_some((amount as u64, seconds))
 }
 
-/// Numbers at the beginning of words, each with the word that follows it, or what follows it within the word.
+/// Numbers at the beginning of words, each with the next word, or with the rest of the same word.
 fn numbers(text: &str) -> Vec<(f64, &str)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut found = Vec::new();
@@ -194,7 +194,7 @@ fn numbers(text: &str) -> Vec<(f64, &str)> {
     found
 }
 
-/// Bytes a second in a unit such as `MB/s`, `GiB/s`, `Mo/s` or `bytes/sec`.
+/// Bytes per second in a unit such as `MB/s`, `GiB/s`, `Mo/s` or `bytes/sec`.
 fn factor(unit: &str) -> Option<f64> {
     let (amount, _) = unit.split_once('/')?;
     let letters: Vec<char> = amount.chars().collect();
@@ -206,7 +206,7 @@ fn factor(unit: &str) -> Option<f64> {
     Some(thousand.powi(power as i32))
 }
 
-/// What a dd command does: reading into nothing, writing what costs nothing to read, or copying.
+/// The operation of a dd command: a read (into /dev/null or standard output), a write (from a generated source or standard input), or a copy.
 fn command(line: &str) -> Option<Command> {
     if line.len() > LINE_LIMIT {
         return None;
@@ -239,7 +239,7 @@ fn host(before: &[&str]) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// A device, or the folder of a file; none where the path depends on a working folder that is not known.
+/// A device, or the folder of a file; None for a relative path, whose working folder is unknown.
 fn place(path: &str) -> Option<String> {
     let path = Path::new(path.trim_matches(['"', '\'']));
     match path.is_absolute() {

@@ -1,6 +1,6 @@
 //! fio's JSON, with histograms (json+) or without (json), of one process or of several clients.
-//! In: text that begins with the first object. Out: a round for each run of fio, and for each client of it; each job and direction is a
-//! phase, clones of a job together. Of the reports of one run (--status-interval) the last counts.
+//! In: text that begins with the first object. Out: a round for each run of fio, and for each of its clients; each job and direction is a
+//! phase, with the clones of a job combined. Of several reports of one run (--status-interval) the last counts.
 //! The bins of json+ become HDR histograms; percentiles alone are no histogram, so plain json has no latencies.
 
 use super::records::{Pass, Round, Source, imported};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a server calls the sum over its clients.
+/// fio's name for the sum over all clients of a server.
 const ALL_CLIENTS: &str = "All clients";
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct Output {
     global: BTreeMap<String, Value>,
     #[serde(default)]
     jobs: Vec<Job>,
-    /// The same of clients, which a server gathers.
+    /// The same for clients of a server.
     #[serde(default)]
     client_stats: Vec<Job>,
 }
@@ -42,7 +42,7 @@ struct Job {
     /// Seconds since fio began.
     #[serde(default)]
     elapsed: i64,
-    /// Of a client.
+    /// Name of the client.
     hostname: Option<String>,
     #[serde(rename = "job options", default)]
     options: BTreeMap<String, Value>,
@@ -98,12 +98,12 @@ fn counts_kib(version: &str) -> bool {
 }
 
 impl Output {
-    /// The jobs of all clients, or of the one process; the sum that a server adds is none.
+    /// The jobs of all clients, or of the one process; without the sum that a server adds.
     fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().chain(self.client_stats.iter().filter(|job| job.jobname != ALL_CLIENTS))
     }
 
-    /// When it was written, in milliseconds; only the last versions have them, and they must agree with the seconds.
+    /// Time of writing, in milliseconds; only recent versions have it, and it must agree with the seconds.
     fn written_ms(&self) -> Option<i64> {
         let agrees = |ms: &i64| self.timestamp.is_none_or(|seconds| ms / 1000 == seconds);
         self.timestamp_ms.filter(agrees).or(self.timestamp.map(|seconds| seconds.saturating_mul(1000)))
@@ -113,8 +113,8 @@ impl Output {
         self.jobs().map(|job| job.elapsed).max().unwrap_or(0)
     }
 
-    /// Whether this is a later report of the same run of fio: the clock has gone on by as much as the run has, and the run began
-    /// before the other report was written.
+    /// Whether this is a later report of the same run of fio: clock and elapsed time grew by the same amount, and the run began before the
+    /// other report was written.
     fn continues(&self, other: &Output) -> bool {
         let jobs = |output: &Output| {
             output.jobs().map(|job| (job.jobname.clone(), job.groupid, job.hostname.clone())).collect::<Vec<_>>()
@@ -122,13 +122,13 @@ impl Output {
         let (Some(now), Some(then)) = (self.written_ms(), other.written_ms()) else { return false };
         let between = now.saturating_sub(then) / 1000;
         let grown = self.elapsed().saturating_sub(other.elapsed());
-        // fio rounds the seconds that it has run up.
+        // fio rounds the elapsed seconds up.
         let began_before = between < if grown > 0 { self.elapsed() } else { (self.elapsed() - 1).max(1) };
         between >= 0 && grown >= 0 && (between - grown).abs() <= 1 && began_before && jobs(self) == jobs(other)
     }
 }
 
-/// Whether a JSON text is of fio.
+/// Whether a JSON text is fio's.
 pub(super) fn looks_like(json: &str) -> bool {
     json.contains("\"fio version\"") && (json.contains("\"jobs\"") || json.contains("\"client_stats\""))
 }
@@ -138,7 +138,7 @@ pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
     let mut outputs: Vec<(Output, usize)> = Vec::new();
     let mut rest = json;
     let (mut jobs, mut torn) = (0, None);
-    // Between the objects fio may print what it thinks of its options.
+    // Between the objects fio may print messages about its options.
     while let Some(at) = rest.find('{') {
         let mut objects = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Output>();
         let output = match objects.next() {
@@ -179,10 +179,10 @@ pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
     imported(&source, rounds)
 }
 
-/// A round for each client, or the one of the process.
+/// A round per client, or one for the process.
 fn rounds(output: &Output, reports: usize, file: &str) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
-    // The sum of a job's clones is none without the one that failed.
+    // Without the failed clone the sum over a job's clones is meaningless.
     let clones = |job: &Job| (job.jobname.clone(), job.groupid, job.hostname.clone());
     let failed: BTreeSet<_> = output.jobs().filter(|job| job.error != 0).map(clones).collect();
     for job in output.jobs() {
@@ -193,7 +193,7 @@ fn rounds(output: &Output, reports: usize, file: &str) -> Vec<Round> {
         });
         let round = &mut rounds[at];
         if failed.contains(&clones(job)) {
-            // What a failed job did until then is not what it was asked to do.
+            // The work of a failed job is not the requested work.
             if job.error != 0 {
                 let name = shortened(&job.jobname);
                 round.remarks.push(format!("fio's job {name} ended with {}: it has no figure", errno(job.error)));
@@ -216,7 +216,7 @@ fn rounds(output: &Output, reports: usize, file: &str) -> Vec<Round> {
     rounds
 }
 
-/// An error number as fio gives it, in words.
+/// An error number of fio, as text.
 fn errno(number: i64) -> String {
     let known = i32::try_from(number).map(|number| std::io::Error::from_raw_os_error(number).to_string());
     known.map_or_else(|_| format!("error {number}"), |text| format!("error {number} ({text})"))
@@ -227,7 +227,7 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
         let value = job.options.get(name).or_else(|| output.global.get(name))?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     };
-    // Versions without the options in their output do not tell.
+    // Some versions lack the options in their output.
     let mode = option("rw").or_else(|| option("readwrite"));
     let mode = mode.map(|mode| mode.split(':').next().unwrap_or_default().to_owned());
     let name = shortened(&job.jobname);
@@ -243,12 +243,12 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
     if option("end_fsync").is_some_and(|value| value != "0") && direction == "write" {
         remarks.push("timed until fio's own fsync at the end".to_owned());
     }
-    // CPU is told for the job, not for a direction of it.
+    // CPU time is reported per job, not per direction.
     let cpu = job.job_runtime.filter(|_| !several).map(|runtime| {
         let seconds = |percent: Option<f64>| percent.unwrap_or(0.0) / 100.0 * runtime / 1e3;
         (seconds(job.usr_cpu), seconds(job.sys_cpu))
     });
-    // Several groups of one name are runs of it at different times.
+    // Groups of the same name ran at different times.
     let group = if output.jobs().any(|other| other.jobname == job.jobname && other.groupid < job.groupid) {
         format!(" (group {})", job.groupid)
     } else {
@@ -269,7 +269,7 @@ fn pass(output: &Output, job: &Job, direction: &str, part: &Direction, several: 
     }
 }
 
-/// Clones of a job ran side by side: counts add up, and the last to end sets the time.
+/// Clones of a job run in parallel: counts add up, and the last to end sets the time.
 fn add(passes: &mut Vec<Pass>, pass: Pass) {
     let Some(known) = passes.iter_mut().find(|known| known.name == pass.name) else {
         passes.push(pass);
@@ -279,11 +279,11 @@ fn add(passes: &mut Vec<Pass>, pass: Pass) {
     known.bytes = known.bytes.saturating_add(pass.bytes);
     known.seconds = known.seconds.max(pass.seconds);
     known.cpu = known.cpu.zip(pass.cpu).map(|(known, more)| (known.0 + more.0, known.1 + more.1));
-    // Histograms of clones are kept by fio one by one; a sum of some would not be the whole.
+    // fio keeps a histogram per clone; a partial sum would not be the whole.
     known.latency = None;
 }
 
-/// HDR from the bins of json+: nanoseconds and how often.
+/// An HDR histogram from the bins of json+: nanoseconds and counts.
 fn histogram(latency: &Latency) -> Option<Histogram> {
     let bins = latency.bins.as_ref().filter(|bins| !bins.is_empty() && bins.len() <= COUNT_LIMIT)?;
     let mut recorded = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 45, 3).ok()?;

@@ -1,21 +1,21 @@
-//! Other ledgers: every run of a file that somebody else's bakeoff wrote, taken as hostile.
-//! In: the path of a SQLite file. Out: runs as they were kept, checked as exported ones are; the file is only read.
+//! Other ledgers: every run of a file that another bakeoff wrote, treated as hostile.
+//! In: the path of a SQLite file. Out: its runs, checked as exported ones are; the file is only read.
 
 use super::{COUNT_LIMIT, ImportError, Imported, portable};
 use crate::store::Ledger;
 use std::path::Path;
 
-/// What every SQLite file begins with.
+/// The first bytes of every SQLite file.
 const SIGN: &[u8] = b"SQLite format 3\0";
-/// Most runs that are taken from one ledger.
+/// Most runs that are imported from one ledger.
 const MOST_RUNS: usize = 1000;
 
-/// Whether a file begins as a ledger does.
+/// Whether a file begins like a SQLite file.
 pub(super) fn looks_like(beginning: &[u8]) -> bool {
     beginning.starts_with(SIGN)
 }
 
-/// Every run of a ledger that was measured there.
+/// Every run of a ledger.
 pub(super) fn read(path: &Path) -> Result<Vec<Imported>, ImportError> {
     let ledger = Ledger::open_foreign(path)?;
     let runs = ledger.runs()?;

@@ -1,5 +1,5 @@
-//! Keeping an imported run: all of it in one transaction.
-//! In: runs as they were read. Out: their ids in the ledger; a run that is there already is refused, shards are put together.
+//! Stores an imported run in one transaction.
+//! In: runs as read. Out: their ids in the ledger; an already stored run is refused, shards are merged.
 
 use super::{Imported, Read, shards};
 use crate::error::LedgerError;
@@ -9,10 +9,10 @@ use rusqlite::params;
 use std::collections::BTreeMap;
 
 impl Ledger {
-    /// Keeps an imported run with its contenders and trials, and returns its id.
+    /// Stores an imported run with its contenders and trials, and returns its id.
     ///
     /// # Errors
-    /// A ledger that holds the run already, or that cannot be written; nothing of the run is kept then.
+    /// The ledger has the run already, or cannot be written; then nothing of the run is stored.
     pub fn keep_imported(&mut self, imported: &Imported) -> Result<String, LedgerError> {
         let run = &imported.run;
         let id = if run.id.is_empty() { run_id(run.began_ms, mark(imported)) } else { run.id.clone() };
@@ -27,11 +27,11 @@ impl Ledger {
         Ok(id)
     }
 
-    /// Keeps what files held: runs as they are, and shards put together with those of the same plan that are here.
+    /// Stores the runs of files: runs as they are, and shards merged with those of the same plan that are stored here.
     ///
     /// # Errors
-    /// A run that is here already (from a ledger it is passed over), shards that contradict each other, a ledger that cannot
-    /// be written. What was kept before the error stays.
+    /// A run that is stored already (from a ledger it is skipped instead), shards that contradict each other, a ledger that cannot be
+    /// written. What was stored before the error stays.
     pub fn keep_read(&mut self, files: Vec<Read>) -> Result<Vec<Kept>, LedgerError> {
         let mut kept = Vec::new();
         let mut plans: BTreeMap<String, Vec<(usize, Imported)>> = BTreeMap::new();
@@ -74,7 +74,7 @@ impl Ledger {
         Ok(Kept { files, run, shards, is_new })
     }
 
-    /// Shards of a plan that this ledger holds, measured here or put together before.
+    /// Shards of a plan in this ledger, measured here or merged earlier.
     fn shards_here(&self, key: &str) -> Result<Vec<Imported>, LedgerError> {
         let mut here = Vec::new();
         for run in self.runs()?.into_iter().filter(|run| shards::cut(run).is_some()) {
@@ -88,20 +88,20 @@ impl Ledger {
     }
 }
 
-/// What became of one run of the files that were read.
+/// What happened to one run of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// Numbers of the files that it came from.
     pub files: Vec<usize>,
     /// Its id here.
     pub run: String,
-    /// Of shards put together: how many there are now, of how many.
+    /// For merged shards: how many there are now, of how many.
     pub shards: Option<(u32, u32)>,
-    /// Whether anything was kept that was not here before.
+    /// Whether anything new was stored.
     pub is_new: bool,
 }
 
-/// A run of another ledger is marked as measured elsewhere.
+/// Marks a run of another ledger as measured elsewhere.
 fn elsewhere(mut imported: Imported) -> Imported {
     if imported.run.new.origin == Origin::Measured {
         imported.run.new.origin = Origin::Exported;
@@ -131,7 +131,7 @@ fn insert(transaction: &rusqlite::Transaction, id: &str, imported: &Imported) ->
     imported.trials.iter().try_for_each(|trial| insert_trial(transaction, id, trial))
 }
 
-/// A number that tells apart what was read in one second.
+/// A number that distinguishes runs imported within one second.
 fn mark(imported: &Imported) -> u64 {
     let text = json(&imported.trials);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

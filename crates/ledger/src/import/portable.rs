@@ -1,5 +1,5 @@
 //! One portable file with everything of a run: written by `export`, read by `import`.
-//! In: a run's records. Out: JSON; anonymous on request, without names of hosts, serial numbers and paths.
+//! In: a run's records. Out: JSON; on request anonymous, without names of hosts, serial numbers and paths.
 
 use super::{COUNT_LIMIT, Imported, said};
 use crate::anonymous::{self, Owner};
@@ -14,10 +14,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Version of the form; a later one is refused.
+/// Version of the format; later ones are refused.
 pub const PORTABLE_VERSION: u32 = 3;
 const KIND: &str = "bakeoff-run";
-/// What every version says of itself, beside the run.
+/// Fields of every version, besides the run.
 #[derive(Serialize, Deserialize)]
 struct Head {
     kind: String,
@@ -32,15 +32,15 @@ struct Portable<'a> {
     run: &'a Imported,
 }
 
-/// A run as one JSON text; anonymous where it is asked to be, by what its records themselves say of their machine.
+/// A run as one JSON text; on request anonymous, by what its records themselves show of their machine.
 ///
 /// # Errors
-/// A run that is not there, a ledger that cannot be read.
+/// A run that does not exist, a ledger that cannot be read.
 pub fn export(ledger: &Ledger, run: &str, anonymous: bool) -> Result<String, LedgerError> {
     export_of(ledger, run, anonymous.then(Owner::default).as_ref())
 }
 
-/// The same; `owner`, where it is given, is whose names leave in no text.
+/// The same; the names of `owner`, if given, appear in no text.
 ///
 /// # Errors
 /// As [`export`].
@@ -69,7 +69,7 @@ pub(super) fn looks_like(json: &str) -> bool {
     json.contains(KIND) && json.contains("\"portable_version\"")
 }
 
-/// Reads an exported run; it is marked as measured elsewhere.
+/// Reads an exported run and marks it as measured elsewhere.
 pub(super) fn read(json: &str) -> Result<Imported, String> {
     let head: Head = serde_json::from_str(json).map_err(|error| said(&error))?;
     if head.kind != KIND {
@@ -94,20 +94,19 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
     Ok(imported)
 }
 
-/// All of a file, or the field that cannot be read. Records are read from text alone, here as elsewhere: each further source of them would be
-/// compiled for every type again.
+/// The whole file, or the field that cannot be read. Records are always read from text: each further source would be compiled again for every type.
 fn whole<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     json::read(json).map_err(|error| said(&error))
 }
 
-/// Changes a field where there is one.
+/// Changes a field if it exists.
 fn change(object: Option<&mut Value>, name: &str, change: fn(Value) -> Value) {
     if let Some(field) = object.and_then(|object| object.get_mut(name)) {
         *field = change(field.take());
     }
 }
 
-/// A file of version 2 in today's form.
+/// Converts a file of version 2 to today's form.
 fn second_version(mut file: Value) -> Value {
     change(file.get_mut("run"), "new", migrate::cold_run);
     let of_phase = |phase: &mut Value| change(Some(phase), "evidence", migrate::cold_evidence);
@@ -115,7 +114,7 @@ fn second_version(mut file: Value) -> Value {
     file
 }
 
-/// A file of version 1 in the form of version 2.
+/// Converts a file of version 1 to version 2.
 fn first_version(mut file: Value) -> Value {
     change(file.get_mut("run"), "new", migrate::new_run);
     each(&mut file, "contenders", |contender| change(Some(contender), "asked", migrate::asked));
@@ -127,14 +126,14 @@ fn first_version(mut file: Value) -> Value {
     file
 }
 
-/// What the rest of the program takes for granted of records that it wrote itself.
+/// Checks what the rest of the program assumes of its own records.
 pub(super) fn check(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Result<(), String> {
     sound::run(run)?;
     sound::contenders(contenders)?;
     sound::trials(trials, contenders.len())?;
     sound::trial_times(trials)?;
     let groups = trials.iter().flat_map(|trial| &trial.phases).flat_map(|phase| &phase.outcome.groups);
-    // A histogram that is none is shown as missing; one that would take the reader's memory is a trap.
+    // An invalid histogram is shown as missing; one that would exhaust the reader's memory is refused.
     match groups.flat_map(|group| group.latency.values()).map(|latency| histogram::read(&latency.hdr)).find(is_trap) {
         Some(Err(trap)) => Err(trap.to_string()),
         _ => Ok(()),

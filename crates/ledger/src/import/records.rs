@@ -1,5 +1,5 @@
-//! The small language in which importers say what they read: passes with counts and times.
-//! In: names, figures, times. Out: records as the ledger keeps them, without evidence that nobody gathered.
+//! Types in which importers describe what they read: passes with counts and times.
+//! In: names, counts, times. Out: records as the ledger keeps them, without evidence, since none was gathered.
 
 use super::Imported;
 use crate::sound::LATEST_MS;
@@ -12,10 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Scale of imported workloads.
 const SCALE: &str = "as imported";
-/// Longest time that is believed, in seconds: a hundred years.
+/// Longest accepted time, in seconds: a hundred years.
 const LONGEST: f64 = 3.2e9;
 
-/// One pass as a file tells it.
+/// One pass as a file describes it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pass {
     pub name: String,
@@ -33,7 +33,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Whether there is anything that a figure can be made of.
+    /// Whether a result can be computed from it.
     pub fn is_measured(&self) -> bool {
         self.seconds.is_finite()
             && self.seconds > 0.0
@@ -91,17 +91,17 @@ impl Pass {
     }
 }
 
-/// One carrying-out of the whole work by one contender.
+/// One contender's run of the whole work.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Round {
     pub contender: String,
     pub began_ms: Option<i64>,
     pub passes: Vec<Pass>,
-    /// What belongs next to every figure of the round.
+    /// Remarks for every result of the round.
     pub remarks: Vec<String>,
 }
 
-/// What is imported, said once for the file.
+/// Facts about the source, once per file.
 pub(super) struct Source<'a> {
     pub program: String,
     pub file: &'a str,
@@ -109,7 +109,7 @@ pub(super) struct Source<'a> {
     pub title: String,
 }
 
-/// A run from the rounds of a file: the n-th round of a contender is its block n.
+/// A run from the rounds of a file, numbered per contender.
 pub(super) fn imported(source: &Source, rounds: Vec<Round>) -> Result<Imported, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     let mut labels: Vec<String> = Vec::new();
@@ -197,6 +197,6 @@ fn trial(
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
-    // The cast saturates; what is not a number of seconds becomes 0, which the ledger takes as not measured.
+    // The cast saturates; NaN becomes 0, which the ledger treats as not measured.
     (seconds.clamp(0.0, LONGEST) * 1e9).round() as u64
 }

@@ -1,6 +1,6 @@
-//! Shards of one plan, measured on several machines, put together to one run.
-//! In: runs as they were read, each a shard or put together already. Out: one run that holds every block once.
-//! A plan is cut by blocks (part i of n has every n-th), so blocks keep their numbers and none can meet another.
+//! Merges shards of one plan, measured on several machines, into one run.
+//! In: runs as read, each a shard or merged already. Out: one run that holds every round once.
+//! A plan is divided by rounds (part i of n has every n-th), so rounds keep their numbers and never collide.
 
 use super::Imported;
 use crate::store::{json, run_id};
@@ -9,13 +9,13 @@ use records::plan::MOST_SHARDS;
 use records::{Machine, Merged, Origin, Part, Place, ResolvedPlan, RunRecord, RunStatus, TrialRecord};
 use std::collections::BTreeMap;
 
-/// What is known of one part: where it comes from, and its trials.
+/// Facts about one part: its origin, and its trials.
 struct Known<'a> {
     part: Part,
     trials: Vec<&'a TrialRecord>,
 }
 
-/// What a run is a part of, and the parts that it holds; `None` for one that is whole.
+/// What a run is a part of, and the parts that it holds; `None` for a whole run.
 pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
     if let Some(merged) = &run.new.merged {
         return Some(merged.clone()).filter(is_possible);
@@ -32,13 +32,13 @@ pub(crate) fn cut(run: &RunRecord) -> Option<Merged> {
     Some(Merged { of: shard.of, parts: vec![part] }).filter(is_possible)
 }
 
-/// Whether a plan can be cut so.
+/// Whether a plan can be divided like this.
 fn is_possible(merged: &Merged) -> bool {
     let within = merged.parts.iter().all(|part| part.index < merged.of);
     (1..=MOST_SHARDS).contains(&merged.of) && (1..=merged.of as usize).contains(&merged.parts.len()) && within
 }
 
-/// What shards of one plan have in common, as a text: all but where they ran and which they are.
+/// What shards of one plan have in common, as text: all except where they ran and which part they are.
 pub(crate) fn key(read: &Imported) -> String {
     let new = &read.run.new;
     let nowhere = |plan| ResolvedPlan {
@@ -55,10 +55,10 @@ pub(crate) fn key(read: &Imported) -> String {
     json(&(of, new.plan.clone().map(nowhere), new.seed, &new.version, &new.works, contenders))
 }
 
-/// Puts shards of one plan together.
+/// Merges shards of one plan.
 ///
 /// # Errors
-/// A trial of a block that its shard does not have; two different accounts of one shard.
+/// A trial of a round that does not belong to its shard; two contradicting records of one shard.
 pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
     let first = shards.first().ok_or("it has no shard")?;
     let of = cut(&first.run).ok_or_else(|| format!("run {} is not a shard", first.run.id))?.of;
@@ -81,7 +81,7 @@ pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
     let parts: Vec<Part> = known.into_values().map(|known| known.part).collect();
     let mut contenders = first.contenders.clone();
     for (at, contender) in contenders.iter_mut().enumerate() {
-        // Who takes no part on one machine may do so on another; its failed trials tell.
+        // A contender that is excluded on one machine may run on another; its failed trials show it.
         if shards.iter().any(|shard| shard.contenders[at].error.is_none()) {
             contender.error = None;
         }
@@ -89,7 +89,7 @@ pub fn merged(shards: &[Imported]) -> Result<Imported, String> {
     Ok(Imported { run: record(shards, of, parts), contenders, trials })
 }
 
-/// The parts that a run holds, with every trial in a block of theirs.
+/// The parts of a run, after a check that every trial is in one of their rounds.
 fn parts(shard: &Imported, of: u32) -> Result<Vec<Part>, String> {
     let run = &shard.run;
     let parts = cut(run).ok_or_else(|| format!("run {} is not a shard", run.id))?.parts;
@@ -102,7 +102,7 @@ fn parts(shard: &Imported, of: u32) -> Result<Vec<Part>, String> {
     }
 }
 
-/// Of two accounts of one shard the one that holds the other whole.
+/// Of two records of one shard, the one that includes the other.
 fn fuller<'a>(one: Known<'a>, other: Known<'a>, of: u32) -> Result<Known<'a>, String> {
     let (more, less) = if other.trials.len() >= one.trials.len() { (other, one) } else { (one, other) };
     let at = |trial: &&TrialRecord| {
@@ -149,7 +149,7 @@ fn record(shards: &[Imported], of: u32, parts: Vec<Part>) -> RunRecord {
         id: already.map_or_else(|| run_id(began_ms, mark), |merged| merged.run.id.clone()),
         began_ms,
         ended_ms,
-        // Shards run side by side, so their durations do not add up.
+        // Shards may run in parallel, so their durations do not add up.
         seconds: None,
         status,
         ending: Some(ending),
@@ -158,7 +158,7 @@ fn record(shards: &[Imported], of: u32, parts: Vec<Part>) -> RunRecord {
     }
 }
 
-/// The machine where there was one; of several each stands with its part.
+/// The machine if there is only one; otherwise each is kept with its part.
 fn machine(parts: &[Part]) -> Option<Machine> {
     let (first, others) = parts.split_first()?;
     first.machine.clone().filter(|_| others.iter().all(|part| part.machine == first.machine))

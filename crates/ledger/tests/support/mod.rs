@@ -1,11 +1,11 @@
-//! Results of other programs, as they wrote them, for tests of reading them; and plans.
+//! Sample results of other programs, for import tests; and plans.
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
 use records::plan::{Place, ResolvedPlan, Sampling, Until};
 use std::path::Path;
 
-/// Names of the samples: fio's first, then those that are text of fields.
+/// Names of the samples: fio's first, then those with text fields.
 #[allow(dead_code, reason = "not every test reads all of them")]
 pub const SAMPLES: [&str; 8] = [
     "fio-write.json",
@@ -24,7 +24,7 @@ pub fn sample(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the sample is there")
 }
 
-/// A plan of nothing, so many times.
+/// A plan without contenders, with this number of samples.
 pub fn plan(samples: u32) -> ResolvedPlan {
     ResolvedPlan {
         title: "nothing".into(),
