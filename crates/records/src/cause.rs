@@ -1,17 +1,17 @@
-//! Why something failed, as far as it matters for trying again.
+//! Why something failed, as far as it matters for a retry.
 //! In: decided where the failure is known, by errno, status, signal and the state of the device. Out: kept with trials and contenders.
-//! No sentence is read for it: their words change with versions and languages.
+//! Error texts are not parsed: they change with versions and languages.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a failure belongs to what was asked for or to the moment.
+/// Whether a failure is due to the request or to a temporary condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The moment: no space, no memory, a busy device, an I/O error, a command that was killed. It may work the next time.
+    /// A temporary condition: no space, no memory, a busy device, an I/O error, a killed command. A retry may succeed.
     Passing,
-    /// What was asked for: an unknown option, a missing tool. It will fail again.
+    /// The request: an unknown option, a missing tool. A retry fails again.
     Lasting,
-    /// It may be either, such as an exit status that programs use for both. The same again means that it lasts.
+    /// Either of the two, such as an exit status that programs use for both. The same failure again means that it is permanent.
     Unclear,
 }

@@ -1,5 +1,5 @@
-//! Cold starts: the ways to bring one about, and what shows that it was one.
-//! In: chosen by a plan, filled in by whoever empties caches. Out: kept beside the phase that began cold.
+//! Cold starts: how they are done, and the proof of each.
+//! In: the way is chosen by a plan, the rest filled in when caches are emptied. Out: kept with the phase that began cold.
 //! docs/staging.md compares the two.
 
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ColdWay {
-    /// It is unmounted, its device's pages are forgotten, and it is mounted again: only this filesystem starts cold. Where
-    /// that cannot be done (directories, filesystems with a cache of their own) caches are dropped.
+    /// Unmount the filesystem, drop its device's pages, and mount it again: only this filesystem starts cold. Where that is impossible
+    /// (directories, filesystems with a cache of their own) caches are dropped.
     #[default]
     Remount,
-    /// All clean pages, dentries and inodes of the machine are dropped.
+    /// Drop all clean pages, dentries and inodes of the machine.
     Drop,
 }
 
@@ -26,20 +26,20 @@ impl ColdWay {
     }
 }
 
-/// How one phase was started cold, and what shows it.
+/// How one phase was started cold, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColdStart {
-    /// The way that was gone.
+    /// The way that was used.
     pub way: ColdWay,
-    /// Bytes of the device that were cached while nothing was mounted on it; 0 proves the start, absent where it stayed
-    /// mounted or the kernel cannot tell (cachestat(2), Linux 6.5).
+    /// Bytes of the device in the page cache while it was unmounted; 0 proves the cold start, absent where it stayed mounted or the kernel
+    /// does not report it (cachestat(2), Linux 6.5).
     pub device_cached_bytes: Option<u64>,
-    /// Bytes of the device that were cached once it was mounted again: what mounting itself read.
+    /// Bytes of the device in the page cache after mounting again: what mounting itself read.
     pub mounting_read_bytes: Option<u64>,
-    /// Bytes of an image's file that were cached beneath the device.
+    /// Bytes in the page cache of the image file below the device.
     pub image_cached_bytes: Option<u64>,
-    /// Files of the phase that were looked at for cached pages; with none found in n of them, at most 3/n of all have any
-    /// (with 95 % confidence). Absent where none were.
+    /// Files of the phase that were checked for cached pages; with none found in n of them, at most 3/n of all have any (with 95 %
+    /// confidence). Absent where none were checked.
     pub files_looked_at: Option<u64>,
 }

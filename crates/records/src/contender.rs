@@ -1,28 +1,28 @@
-//! A contender as it is asked for: a filesystem with options, scheduler, kernel, age and fill.
+//! A contender as requested: a filesystem with options, scheduler, kernel, age and fill.
 //! In: a command line, tables of a plan or of a file in the form of `published/contenders.toml`. Out: [`Contender`].
-//! What was asked is kept as text; whether it took is read back by others.
+//! Requests are kept as text; other modules read back whether they took effect.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Filesystem of the pseudo contender that is the raw device beneath all others.
+/// Filesystem of the pseudo contender that is the raw device below all others.
 pub const DEVICE: &str = "device";
 /// Filesystem of the pseudo contender that is a plain directory.
 pub const DIRECTORY: &str = "directory";
-/// What is added to the label of a contender's hidden second entry.
+/// Suffix of the label of a contender's hidden second entry.
 pub const TWIN: &str = " (again)";
-/// Name of the age that is none.
+/// Name of the age of an unaged filesystem.
 pub const FRESH: &str = "fresh";
-/// Name of the age of a contender that says only how full it is.
+/// Name of the age of a contender that sets only its fill.
 pub const USED: &str = "used";
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contender {
-    /// Unique label, made of the base and its axes for display alone; nothing is read from it.
+    /// Unique label, made of the base and its axes for display only; it is never parsed.
     pub label: String,
-    /// What is varied: a filesystem's name, that of an option set, or a directory.
+    /// What is varied: the name of a filesystem or of an option set, or a directory.
     pub base: String,
     /// Name of the filesystem.
     pub filesystem: String,
@@ -30,9 +30,9 @@ pub struct Contender {
     pub mkfs: Vec<String>,
     /// Mount options, separated by commas; empty: the filesystem's defaults.
     pub mount: String,
-    /// mkfs settings by name, from axes (`rmapbt` = `0`); the filesystem's own file says how each is written.
+    /// mkfs settings by name, from axes (`rmapbt` = `0`); the filesystem's own file defines how each is written.
     pub mkfs_settings: BTreeMap<String, String>,
-    /// I/O scheduler; None: the one in force.
+    /// I/O scheduler; None: the current one.
     pub scheduler: Option<String>,
     /// Settings of the device's queue (`read_ahead_kb` = `128`, `write_cache` = `write through`).
     pub device: BTreeMap<String, String>,
@@ -40,16 +40,16 @@ pub struct Contender {
     pub kernel: Option<String>,
     /// Age: None or `fresh`, `used`, `old`.
     pub age: Option<String>,
-    /// Share of the volume that is filled before work begins, between 0 and 1.
+    /// Share of the volume that is filled before the work begins, between 0 and 1.
     pub fill: Option<f64>,
-    /// Where it stands on each axis that it was multiplied by (`mkfs.rmapbt` = `0`).
+    /// Its value on each axis that it was multiplied by (`mkfs.rmapbt` = `0`).
     pub axes: BTreeMap<String, String>,
-    /// Whose nearest form it is, where its kernel no longer takes an option set as it was published; None: it is as it was asked for.
+    /// Set if this is the nearest form of an option set that its kernel no longer accepts as published; None: it is as requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Nearest>,
 }
 
-/// How a contender differs from the published option set that it stands for.
+/// How a contender differs from the published option set that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nearest {
@@ -59,13 +59,13 @@ pub struct Nearest {
     pub differs: Vec<Difference>,
 }
 
-/// One option of a published set that a kernel does not take.
+/// One option of a published set that a kernel does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
-    /// What is otherwise: `without delaylog`, `with device.flushes=off instead of nobarrier`.
+    /// The difference: `without delaylog`, `with device.flushes=off instead of nobarrier`.
     pub what: String,
-    /// What became of the option, and what of its effect cannot be had, as a clause.
+    /// What happened to the option, and which part of its effect is unavailable, as a clause.
     pub why: String,
 }
 
@@ -89,18 +89,17 @@ impl Contender {
         Self::named(filesystem, filesystem)
     }
 
-    /// A filesystem with all its defaults under a name of its own.
+    /// A filesystem with all its defaults under another name.
     pub fn named(base: &str, filesystem: &str) -> Self {
         Self { label: base.into(), base: base.into(), filesystem: filesystem.into(), ..Self::default() }
     }
 
-    /// Its mount options, one by one.
+    /// Its mount options as a list.
     pub fn mount_options(&self) -> Vec<String> {
         self.mount.split(',').map(str::trim).filter(|option| !option.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Its age and share filled: None where it is fresh. Without an age a filled one is `used`; without a share the profile
-    /// says it, which is `None` here.
+    /// Its age and fill share: None if fresh. A filled one without an age is `used`; without a share the profile's applies, which is `None` here.
     pub fn ageing(&self) -> Option<(&str, Option<f64>)> {
         match (self.age.as_deref(), self.fill) {
             (Some(FRESH), _) | (None, None) => None,

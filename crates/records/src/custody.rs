@@ -1,43 +1,43 @@
-//! What is promised of devices: words that allow erasing them, and which devices a run began on.
-//! In: the command line's words, and what `staging` found when it took the devices. Out: plain values, kept with the run's plan.
+//! Permissions for devices: which may be erased, and which devices a run began on.
+//! In: arguments of the command line, and what `staging` found when it took the devices. Out: plain values, kept with the run's plan.
 
 use crate::device::Number;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the owner of devices said, and what was found when a run began.
+/// The permissions that the user gave, and the devices found when a run began.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
     /// Names of devices that may be erased.
     pub erase: Vec<String>,
-    /// Which devices these were when the run began; empty in runs of version 0.1.
+    /// Identities of these devices when the run began; empty in runs of version 0.1.
     pub promised: Vec<Promise>,
 }
 
-/// What was promised of a device.
+/// Permission for one device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promise {
-    /// The path by which the user named it.
+    /// The path that the user gave.
     pub named: PathBuf,
-    /// Which device that was.
+    /// Identity of that device.
     pub identity: Identity,
 }
 
-/// Which device it is, by what cannot move by itself.
+/// Identity of a device, by properties that do not change by themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// Bytes.
     pub size_bytes: u64,
-    /// Smallest unit that can be addressed, in bytes.
+    /// Smallest addressable unit, in bytes.
     pub logical_sector: u32,
     /// Model, of the whole disk for a partition.
     pub model: Option<String>,
     /// Serial number, of the whole disk for a partition.
     pub serial: Option<String>,
-    /// World-wide name, likewise.
+    /// World-wide name, of the whole disk for a partition.
     pub wwid: Option<String>,
     /// Names under /dev/disk/by-id.
     pub by_id: Vec<String>,
@@ -45,13 +45,13 @@ pub struct Identity {
     pub partition: Option<PartitionIdentity>,
     /// Loop devices only: the file behind it.
     pub backing: Option<Backing>,
-    /// The kernel's count of disks since boot; it says nothing after another boot.
+    /// The kernel's count of disks since boot; meaningless after another boot.
     pub sequence: Option<u64>,
     /// The boot in which that count was read.
     pub boot_id: String,
 }
 
-/// Which partition it is.
+/// Identity of a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionIdentity {
@@ -61,28 +61,28 @@ pub struct PartitionIdentity {
     pub start: u64,
     /// Identifier of the partition.
     pub uuid: Option<String>,
-    /// Identifier of the disk's table.
+    /// Identifier of the disk's partition table.
     pub table_uuid: Option<String>,
 }
 
-/// Which file is behind a loop device.
+/// Identity of the backing file of a loop device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Backing {
-    /// Its name, as the kernel remembers it.
+    /// Its name, as the kernel keeps it.
     pub path: PathBuf,
-    /// The file, or None where a device is behind it.
+    /// The file, or None if it is a device.
     pub file: Option<FileId>,
-    /// Where in it the loop device begins.
+    /// Offset of the loop device in it.
     pub offset: u64,
 }
 
-/// A file, whatever its name: the device of its filesystem and its number there.
+/// A file, whatever its name: the device of its filesystem and its inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileId {
-    /// Device number that stat(2) tells for its filesystem.
+    /// Device number of its filesystem, as in stat(2).
     pub device: Number,
-    /// Its number on that filesystem.
+    /// Its inode number on that filesystem.
     pub inode: u64,
 }

@@ -1,5 +1,5 @@
-//! Block devices as they were found: size, identity, queue, relatives.
-//! In: what the kernel shows in sysfs, read by `system`. Out: plain values.
+//! Block devices as found: size, identity, queue, related devices.
+//! In: sysfs, read by `system`. Out: plain values.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,29 +41,29 @@ pub struct BlockDevice {
     pub number: Number,
     /// Bytes.
     pub size_bytes: u64,
-    /// Serial number, of the whole disk for a partition; absent where the device tells none.
+    /// Serial number, of the whole disk for a partition; absent where the device reports none.
     pub serial: Option<String>,
-    /// World-wide name; absent where the device tells none.
+    /// World-wide name; absent where the device reports none.
     pub wwid: Option<String>,
-    /// Names under /dev/disk/by-id that lead to this very device.
+    /// Names under /dev/disk/by-id that lead to this device itself.
     pub by_id: Vec<String>,
     /// Model, of the whole disk for a partition.
     pub model: Option<String>,
-    /// Kernel driver or transport, as far as sysfs tells: `virtio_blk`, `nvme`, `sd`, `loop`.
+    /// Kernel driver or transport, as far as sysfs shows it: `virtio_blk`, `nvme`, `sd`, `loop`.
     pub driver: Option<String>,
-    /// Spins, by its own word.
+    /// Reports itself as rotational.
     pub rotational: bool,
-    /// Removable, by its own word.
+    /// Reports itself as removable.
     pub removable: bool,
     /// Read-only now.
     pub read_only: bool,
-    /// Smallest unit that can be addressed, in bytes.
+    /// Smallest addressable unit, in bytes.
     pub logical_sector: u32,
-    /// Unit that is written without reading first, in bytes.
+    /// Unit that is written without a read first, in bytes.
     pub physical_sector: u32,
     /// Discards (TRIM) take effect.
     pub discards: bool,
-    /// Counts every disk that appeared since boot: a device that was pulled out and put back has another.
+    /// The kernel's count of disks since boot: a device that was removed and attached again has another.
     pub sequence: Option<u64>,
     /// The disk that this is a partition of.
     pub parent: Option<String>,
@@ -73,7 +73,7 @@ pub struct BlockDevice {
     pub holders: Vec<String>,
     /// Devices that this one is built on.
     pub slaves: Vec<String>,
-    /// What kind of layer it is, in words: `partition 1, from byte 1048576`, `RAID (raid5) of 3 devices`; absent for a plain disk.
+    /// Kind of layer, as text: `partition 1, from byte 1048576`, `RAID (raid5) of 3 devices`; absent for a plain disk.
     pub layout: Option<String>,
     /// File behind a loop device.
     pub backing_file: Option<PathBuf>,
@@ -96,9 +96,9 @@ impl BlockDevice {
 pub struct Queue {
     /// I/O scheduler in use; absent where the device has none.
     pub scheduler: Option<String>,
-    /// Schedulers that could be used.
+    /// Available schedulers.
     pub schedulers: Vec<String>,
-    /// Everything else in `queue/` that is worth keeping, by file name: read_ahead_kb, nr_requests, write_cache, max_sectors_kb ...
+    /// All other kept files of `queue/`, by name: read_ahead_kb, nr_requests, write_cache, max_sectors_kb ...
     pub settings: BTreeMap<String, String>,
 }
 

@@ -1,6 +1,6 @@
-//! The durability class: what a contender promises for data, read from what is mounted and not from what was asked.
+//! The durability class: what a contender guarantees for data, read from the mounted filesystem and not from the request.
 //! In: a filesystem's facts, and the words found among its options and features. Out: [`Durability`].
-//! Contenders of different classes are never ranked without this beside them.
+//! Contenders of different classes are never ranked without showing it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,12 +56,12 @@ pub enum Journaling {
 }
 
 impl Durability {
-    /// Where nothing is known.
+    /// The class if nothing is known.
     pub fn unknown() -> Durability {
         Durability::default()
     }
 
-    /// The badge that stands beside a contender: what it gives up or adds, in a few words.
+    /// The badge shown with a contender: what it lacks or adds, in a few words.
     pub fn badge(&self) -> String {
         let mut words = Vec::new();
         match self.flushes {

@@ -1,6 +1,6 @@
-//! What a compiled workload says about itself: to the runner, to the judge and to whoever reads the report.
+//! Facts about a compiled workload, for the runner, the judge and the report.
 //! In: filled in by `workload::Workload::compile`. Out: plain values that can be kept in the ledger.
-//! Nothing here changes what the engine does.
+//! The engine does not depend on them.
 
 use crate::program::{
     ALL_INSTRUCTIONS, DEVICE_WRITTEN, Figure, INSTRUCTIONS, Order, Over, OwnFigure, PEAK_MEMORY, Program, USABLE_SHARE,
@@ -8,30 +8,30 @@ use crate::program::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The unit of instructions that are counted.
+/// The unit of counted instructions.
 pub const PER_OPERATION: &str = "instructions/op";
 
-/// A workload at one scale with all its settings in place.
+/// A workload at one scale with all its settings applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compiled {
-    /// What the engine performs. Its root, device and durable parts are empty: the runner fills them in.
+    /// The engine's program. Root, device and durable parts are empty: the runner fills them in.
     pub program: Program,
-    /// One for each phase of the program, in the same order; behind them one for each figure that programs print of themselves.
+    /// One per phase of the program, in the same order; then one per figure that programs print.
     pub phases: Vec<PhaseFacts>,
     /// Sums over several phases that tables show as one operation.
     pub totals: Vec<TotalFacts>,
-    /// What it will take.
+    /// Expected resources.
     pub estimate: Estimate,
     /// Name of the scale.
     pub scale: String,
-    /// Every option with the value that was used, asked for or not.
+    /// Every option with its value, requested or default.
     pub settings: BTreeMap<String, String>,
 }
 
 impl Compiled {
-    /// Has instructions for each item be the figures of every phase, its workers' own and all of the machine's, and no time: where a clock goes by them, nothing that was taken with it is a
-    /// time that passed. What programs tell of themselves stays where it is no time either.
+    /// Replaces the figures of every phase by instructions per item, of its workers alone and of the whole machine: where the clock advances
+    /// with instructions, no measured time is real. Figures that programs print stay if they are not times.
     pub fn count_instructions(&mut self) {
         let of_program = self.phases.iter().take(self.program.phases.len());
         let both = |facts: &PhaseFacts| [INSTRUCTIONS, ALL_INSTRUCTIONS].map(|of| facts.counted(of));
@@ -44,15 +44,15 @@ impl Compiled {
         self.totals.clear();
     }
 
-    /// Whether it is judged by instructions, which no other work on the machine changes.
+    /// Whether it is judged by instructions, which other work on the machine does not change.
     pub fn counts_instructions(&self) -> bool {
         let counted = |own: &OwnFigure| [INSTRUCTIONS, ALL_INSTRUCTIONS].contains(&own.from.as_str());
         self.phases.iter().filter_map(|facts| facts.own.as_ref()).any(counted)
     }
 
-    /// Fits phases over the raw device to one of so many bytes, which may be smaller than what they would read.
+    /// Limits phases over the raw device to its size, which may be smaller than what they would read.
     ///
-    /// Whole blocks only. A count that no longer fits in order is cut; random draws keep theirs.
+    /// Whole blocks only. In-order counts that no longer fit are reduced; random counts are kept.
     pub fn fit_device(&mut self, bytes: u64) {
         for group in self.program.phases.iter_mut().flat_map(|phase| &mut phase.groups) {
             let Over::Device { block, length } = &mut group.over else { continue };
@@ -65,7 +65,7 @@ impl Compiled {
     }
 }
 
-/// What is to be known of a phase beside what the engine needs.
+/// Facts about a phase that the engine does not need.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseFacts {
@@ -77,24 +77,23 @@ pub struct PhaseFacts {
     pub doing: String,
     /// The operation as claims and published figures name it; same as [`crate::program::Phase::operation`].
     pub operation: String,
-    /// The cache column of claims and published figures: `cold`, `warm`, `as-found`, `cached`, `direct`.
-    /// What the runner really brings about is [`crate::program::Phase::cache`].
+    /// The cache column of claims and published figures: `cold`, `warm`, `as-found`, `cached`, `direct`. The state that the runner really
+    /// prepares is [`crate::program::Phase::cache`].
     pub cache_label: String,
-    /// Which form of an operation, where a workload has it in several (`flat`, `hashed`).
+    /// Form of the operation, where a workload has several (`flat`, `hashed`).
     pub variant: Option<String>,
     /// The figure that tables show first.
     pub figure: Figure,
     /// The group whose items and bytes make that figure; None: all groups together.
     pub figure_group: Option<String>,
-    /// `workload/phase` that this is shown as a share of, such as `device/read-sequential`.
+    /// `workload/phase` of which this is shown as a share, such as `device/read-sequential`.
     pub share_of: Option<String>,
-    /// Laid out for later phases, not shown as a result.
+    /// Prepares later phases, not shown as a result.
     pub preparation: bool,
-    /// The figure that is meant is one that the phase's program prints: facts of it stand behind those of all phases, under the phase's
-    /// name.
+    /// Set if the figure is one that the phase's program prints; such facts follow those of all phases, under the phase's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnFigure>,
-    /// Names of earlier phases without which this one makes no sense: where nothing got done in one of them, it has no figure.
+    /// Names of earlier phases that this one depends on: if one of them did no work, this one has no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
 }
@@ -110,7 +109,7 @@ impl PhaseFacts {
     fn counted(&self, of: &str) -> PhaseFacts {
         let (unit, words) = (PER_OPERATION.into(), of.replace('-', " "));
         let own = OwnFigure { name: of.into(), from: of.into(), unit, more_is_better: false };
-        // What is counted stands as the unit beside it.
+        // The unit next to the title names what is counted.
         let whose = if of == INSTRUCTIONS { "own" } else { "all" };
         let (title, doing) = (format!("{}, {whose}", self.title), format!("{} ({words})", self.doing));
         let (figure, own) = (Figure::Printed, Some(own));
@@ -139,22 +138,22 @@ pub struct TotalFacts {
     pub cache_label: String,
     /// Names of the phases whose elapsed seconds are added up.
     pub of: Vec<String>,
-    /// It is one operation among others, and does not stand for the whole workload.
+    /// It is one operation among others, and does not represent the whole workload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
 }
 
-/// What a workload takes, computed from its counts and sizes; random sizes count with their mean.
+/// Expected resources of a workload, computed from its counts and sizes; random sizes count with their mean.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Most files that exist at once.
     pub files_at_most: u64,
-    /// Directories that files lie in, all filesets together.
+    /// Directories that hold files, all filesets together.
     pub directories: u64,
     /// Most bytes that exist in files at once.
     pub bytes_at_most: u64,
-    /// Most bytes that may exist at once if every random size came out largest.
+    /// Most bytes that may exist at once if every random size were the largest.
     pub bytes_at_worst: u64,
     /// Bytes written in all phases and passes.
     pub bytes_written: u64,
@@ -164,9 +163,9 @@ pub struct Estimate {
     pub device_bytes_read: u64,
     /// Whether any phase opens files or the device with O_DIRECT.
     pub needs_direct: bool,
-    /// Whether any phase reads the raw device beneath.
+    /// Whether any phase reads the raw device below the filesystem.
     pub needs_device: bool,
-    /// Whether any phase reads what ageing left.
+    /// Whether any phase reads files left by ageing.
     pub needs_aged: bool,
     /// Whether any phase needs files at all; false for a workload that only reads the raw device.
     pub needs_files: bool,
@@ -174,7 +173,7 @@ pub struct Estimate {
     pub needs_cold: bool,
     /// Most workers that run at once.
     pub workers_at_most: u64,
-    /// Nanoseconds that its programs take on an SSD, as the workload declares (`takes`); `None` where that is unknown.
+    /// Nanoseconds that its programs take on an SSD, as declared by the workload (`takes`); `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs_ns: Option<u64>,
     /// Part of each phase, in order.
@@ -182,9 +181,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Bytes that exist in files at once but for bad luck: the mean of random sizes, and four times their largest standard deviation.
+    /// Bytes that exist in files at once except for very unlikely sizes: the mean of random sizes, and four times their largest standard deviation.
     ///
-    /// Sizes are drawn one by one, so the sum of many comes close to its mean: its deviation falls with the root of their number.
+    /// Sizes are drawn independently, so the sum of many is close to its mean: its relative deviation falls with the square root of their number.
     pub fn bytes_to_hold(&self) -> u64 {
         let beyond_mean = self.bytes_at_worst.saturating_sub(self.bytes_at_most) as f64;
         let share = (4.0 / (self.files_at_most.max(1) as f64).sqrt()).min(1.0);
@@ -197,7 +196,7 @@ impl Estimate {
     }
 }
 
-/// What one phase takes, all its passes together. A phase that ends by time counts its work once.
+/// Expected resources of one phase, all its passes together. A phase that ends by time counts its work once.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseEstimate {
@@ -209,7 +208,7 @@ pub struct PhaseEstimate {
     pub bytes_written: u64,
     /// Bytes read.
     pub bytes_read: u64,
-    /// Nanoseconds that it lasts whatever the device does: pauses, and phases that end by time.
+    /// Nanoseconds that it takes on any device: pauses, and phases that end by time.
     pub fixed_ns: u64,
     /// Files that exist after it.
     pub present_files: u64,

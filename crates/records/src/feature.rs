@@ -1,5 +1,5 @@
-//! What a filesystem can do: a question and its answer, which is yes, no, a size, or why it is not known.
-//! In: what was tried and what the system answered. Out: words for people, and values for those who compare.
+//! Features of a filesystem: a question and its answer, which is yes, no, a size, or why it is unknown.
+//! In: what was tried and the system's result. Out: text for display, and values for comparison.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// What stands above its column: with the kernel, where that is another.
+    /// Heading of its column: with the kernel, if it is another one.
     pub fn heading(&self) -> String {
         self.kernel.as_ref().map_or_else(|| self.name.clone(), |kernel| format!("{} ({kernel})", self.name))
     }
@@ -55,32 +55,32 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// It has it.
+    /// It has the feature.
     pub fn yes(how: impl Into<String>) -> Answer {
         Answer { text: "yes".into(), has: Some(true), amount: None, how: how.into() }
     }
 
-    /// It has it not.
+    /// It does not have the feature.
     pub fn no(how: impl Into<String>) -> Answer {
         Answer { text: "no".into(), has: Some(false), amount: None, how: how.into() }
     }
 
-    /// As much as this.
+    /// An amount.
     pub fn amount(amount: u64, text: impl Into<String>, how: impl Into<String>) -> Answer {
         Answer { text: text.into(), has: None, amount: Some(amount), how: how.into() }
     }
 
-    /// What it does, in words.
+    /// A behaviour, as text.
     pub fn words(text: impl Into<String>, how: impl Into<String>) -> Answer {
         Answer { text: text.into(), has: None, amount: None, how: how.into() }
     }
 
-    /// Not known.
+    /// Unknown.
     pub fn untold(how: impl Into<String>) -> Answer {
         Answer { text: "?".into(), has: None, amount: None, how: how.into() }
     }
 
-    /// Yes where it worked, else no with the system's answer.
+    /// Yes if it worked, else no with the system's error.
     pub fn of<T>(tried: Result<T, impl std::fmt::Display>, how: &str) -> Answer {
         match tried {
             Ok(_) => Answer::yes(how),

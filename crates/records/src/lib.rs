@@ -1,6 +1,6 @@
-//! Plain types: what was asked for, what was done, what was found and measured. Every other crate shares them.
-//! In: filled in by whoever asks, looks or measures. Out: kept in the ledger as they are, and read as they are.
-//! Nothing here looks at a machine, judges or shows anything; a field that a record does not know is an error when it is read.
+//! Plain types: requests, actions, findings and measurements. Every other crate shares them.
+//! In: filled in by the crates that request, inspect or measure. Out: stored in the ledger unchanged, and read back unchanged.
+//! This crate inspects, judges and displays nothing; an unknown field of a record is an error on reading.
 
 pub mod ageing;
 pub mod cause;

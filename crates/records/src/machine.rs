@@ -1,5 +1,5 @@
-//! The machine as it was found when a run began: enough that someone else can judge it, or do the same.
-//! In: what /proc, /sys and /etc say, read by `system`. Out: plain values. What cannot be found out is absent, never a guess.
+//! The machine as found when a run began: enough that others can judge or repeat it.
+//! In: /proc, /sys and /etc, read by `system`. Out: plain values. Unknown facts are absent, never guessed.
 
 use crate::feature::Probed;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Machine {
     pub kernel_version: String,
     /// Instruction set: x86_64, aarch64.
     pub architecture: String,
-    /// Distribution by its own name.
+    /// Distribution, by its own name.
     pub distribution: String,
     /// The processors.
     pub cpu: Cpu,
@@ -33,38 +33,38 @@ pub struct Machine {
     pub boot_id: String,
     /// Control groups that this process is in.
     pub cgroups: Vec<String>,
-    /// Memory limit of its control group, in bytes; absent where there is none.
+    /// Memory limit of its control group, in bytes; absent if there is none.
     pub memory_limit_bytes: Option<u64>,
-    /// CPU limit of its control group (`quota period`, in microseconds); absent where there is none.
+    /// CPU limit of its control group (`quota period`, in microseconds); absent if there is none.
     pub cpu_limit: Option<String>,
-    /// Settings under /proc/sys/vm that decide when dirty pages are written, and the like.
+    /// Settings under /proc/sys/vm, such as those for writeback of dirty pages.
     pub settings: Vec<(String, String)>,
-    /// Whether it was measured as root.
+    /// Whether the run had root rights.
     pub root: bool,
-    /// Versions of the programs that make, mount and check the filesystems that compete, by program.
+    /// Versions of the programs that make, mount and check the contenders' filesystems, by program.
     pub tools: BTreeMap<String, String>,
-    /// The devices that the work ends on, each with all that lies beneath it, the topmost first: name and description.
+    /// The devices that the work runs on, each with all devices below it, the topmost first: name and description.
     pub device: Vec<(String, String)>,
-    /// What filesystems were found to do when the run began, where that was asked for.
+    /// Features of the filesystems, probed when the run began, if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<Probed>,
 }
 
 impl Machine {
-    /// What it is, in words: processor, threads, memory, kernel.
+    /// A description in words: processor, threads, memory, kernel.
     pub fn about(&self) -> String {
         let (threads, memory) = (self.cpu.threads, crate::show_bytes(self.memory_bytes));
         let model = if self.cpu.model.is_empty() { String::new() } else { format!("{}, ", self.cpu.model) };
         format!("{model}{threads} threads, {memory}, kernel {}", self.kernel)
     }
 
-    /// Its memory in whole GiB, by which machines are taken for alike.
+    /// Its memory in whole GiB; machines with the same value count as alike.
     pub fn memory_gib(&self) -> u64 {
         const GIB: u64 = 1 << 30;
         (self.memory_bytes + GIB / 2) / GIB
     }
 
-    /// What kind of virtual machine it is; None where it is none, or that is not known.
+    /// Kind of virtual machine; None if it is none, or unknown.
     pub fn guest(&self) -> Option<&str> {
         Some(self.virtualisation.kind.as_str()).filter(|kind| !["", "none"].contains(kind))
     }
@@ -74,13 +74,13 @@ impl Machine {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// Model, by the name that the processor gives itself.
+    /// Model, as the processor reports it.
     pub model: String,
     /// Logical processors that are online.
     pub threads: u32,
-    /// Physical cores; absent where the kernel does not tell.
+    /// Physical cores; absent where the kernel does not report them.
     pub cores: Option<u32>,
-    /// Sockets; absent where the kernel does not tell.
+    /// Sockets; absent where the kernel does not report them.
     pub sockets: Option<u32>,
     /// Frequency governor of the first processor; absent where frequencies are not managed here.
     pub governor: Option<String>,
@@ -98,14 +98,14 @@ pub struct Cpu {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Virtualisation {
-    /// `none`, or the hypervisor's name as far as it can be told (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
+    /// `none`, or the hypervisor's name as far as known (`kvm`, `microsoft`, `vmware`, `xen`, `unknown`).
     pub kind: String,
-    /// How that was told.
+    /// What identified it.
     pub told_by: String,
-    /// Sign of a container around this process; absent where there is none.
+    /// Sign of a container around this process; absent if there is none.
     pub container: Option<String>,
-    /// Maker and product that the firmware names.
+    /// Vendor and product names from the firmware.
     pub product: Option<String>,
-    /// Guest drivers at work: virtio_*, hv_*, vmw_*, xen*.
+    /// Loaded guest drivers: virtio_*, hv_*, vmw_*, xen*.
     pub guest_modules: Vec<String>,
 }

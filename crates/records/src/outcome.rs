@@ -1,5 +1,5 @@
-//! Outcomes: what the engine answers, one for every pass of a phase.
-//! In: what the workers counted and timed. Out: kept whole in the ledger, so that every figure can be computed again.
+//! Outcomes: the engine's results, one per pass of a phase.
+//! In: what the workers counted and timed. Out: kept complete in the ledger, so that every figure can be recomputed.
 //! A value that was not measured is absent, never zero.
 
 pub use crate::together::{ClientOutcome, Percentiles, Together};
@@ -25,7 +25,7 @@ pub struct PhaseOutcome {
     pub returned_ns: u64,
     /// From the common start until all was durable, in nanoseconds; absent where nothing was written.
     pub durable_ns: Option<u64>,
-    /// CPU of the workers until the last call returned.
+    /// CPU time of the workers until the last call returned.
     pub cpu: CpuTime,
     /// One entry for each group of the phase.
     pub groups: Vec<GroupOutcome>,
@@ -33,26 +33,26 @@ pub struct PhaseOutcome {
     pub series: Option<Series>,
     /// Operations that failed, the first few in full.
     pub errors: Errors,
-    /// Blocks whose content was not what had been written; absent where content is not verified.
+    /// Blocks whose content differed from what was written; absent if content is not verified.
     pub verified: Option<Verified>,
-    /// Name, size and place of everything done, folded into one number: equal for equal work on any filesystem.
+    /// Name, size and position of all work done, folded into one number: equal for equal work on any filesystem.
     pub work_hash: u64,
-    /// Work that did not happen although it was asked for, in words (an O_DIRECT that was refused, say).
+    /// Requested work that did not happen, as text (such as a refused O_DIRECT).
     pub remarks: Vec<String>,
-    /// Runs of the user's own programs; left out where there are none, as in most phases.
+    /// Runs of the user's own programs; omitted if there are none, as in most phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRun>,
-    /// What else the engine found out in this phase that is judged, by the word that asks for it: [`crate::program::USABLE_SHARE`].
+    /// Other judged results of the engine in this phase, by the name that requests them: [`crate::program::USABLE_SHARE`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<String, f64>,
-    /// When the first worker began, on this machine's CLOCK_MONOTONIC; only of one client among several, until their outcomes are put together.
+    /// When the first worker began, on this machine's CLOCK_MONOTONIC; only for one of several clients, until their outcomes are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_ns: Option<u64>,
-    /// What each of several clients did, where there were several.
+    /// What each of several clients did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Box<Together>>,
-    /// How long each slice took, in nanoseconds, where the pass was cut into slices between which others had their turn; with what made it durable, where
-    /// it left so much to be written that this was done at its end. The time of others is in no figure.
+    /// Duration of each slice in nanoseconds, where the pass was divided into slices alternating with other contenders; includes syncing at
+    /// the end of a slice that left much to be written. Time of other contenders is in no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices_ns: Vec<u64>,
 }
@@ -61,7 +61,7 @@ pub struct PhaseOutcome {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRun {
-    /// Program and arguments, as they would be typed.
+    /// Program and arguments, as typed in a shell.
     pub line: String,
     /// Status with which it exited; None where a signal ended it.
     pub status: Option<i32>,
@@ -69,16 +69,16 @@ pub struct CommandRun {
     pub signal: Option<i32>,
     /// Most memory that any one of its processes held (resident), in bytes.
     pub peak_memory_bytes: u64,
-    /// Context switches of all its processes: given up by themselves (waiting) and taken away.
+    /// Context switches of all its processes, voluntary and involuntary.
     pub context_switches: u64,
-    /// Bytes that the read calls of all its processes returned, from files, pipes and devices; absent where the kernel does not count them. What it
-    /// maps, and what it reads through io_uring or libaio, is not among them.
+    /// Bytes returned by the read calls of all its processes, from files, pipes and devices; absent where the kernel does not count them.
+    /// Mapped files, io_uring and libaio are not included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
     /// Bytes that their write calls accepted, counted likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
-    /// Names of processes that it left behind, which were ended; 8 at most.
+    /// Names of processes that it left behind, which were killed; 8 at most.
     pub left_behind: Vec<String>,
     /// Bytes that it wrote to standard output.
     pub output_bytes: u64,
@@ -88,10 +88,10 @@ pub struct CommandRun {
     pub error_bytes: u64,
     /// The end of its standard error.
     pub errors: String,
-    /// Figures of its own that were found in what it wrote, by name.
+    /// Its own figures found in its output, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
-    /// What kept its writes in the contender's folder: `mount namespace`, `Landlock`; empty where nothing did.
+    /// What confined its writes to the contender's folder: `mount namespace`, `Landlock`; empty if nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confined_by: Vec<String>,
 }
@@ -114,10 +114,10 @@ pub struct GroupOutcome {
     pub workers_ns: Vec<u64>,
     /// Latency by step name, and `item` for a whole item: HDR V2 deflate, base64; nanoseconds, 3 digits.
     pub latency: BTreeMap<String, Histogram>,
-    /// Of the phase's time before it began to work, which is not counted: what a program does until then. Nanoseconds.
+    /// Uncounted time at the start of the phase, before its program began the work, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lead_ns: u64,
-    /// Of an open loop.
+    /// Only for an open loop.
     pub pace: Option<Pace>,
 }
 
@@ -138,9 +138,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// In a few numbers, by what tells the value at a quantile.
+    /// A summary in a few numbers; `at` returns the value at a quantile.
     pub fn percentiles(&self, at: impl Fn(f64) -> u64) -> Percentiles {
-        // The end of a bucket may lie beyond the largest value in it.
+        // The end of a bucket may exceed the largest value in it.
         let at = |quantile: f64| at(quantile).min(self.max_ns);
         let Self { count, max_ns, mean_ns, .. } = *self;
         Percentiles { count, p50_ns: at(0.5), p99_ns: at(0.99), p999_ns: at(0.999), max_ns, mean_ns }
@@ -152,13 +152,13 @@ fn is_none(nanoseconds: &u64) -> bool {
     *nanoseconds == 0
 }
 
-/// What became of an asked-for rate.
+/// The outcome of a requested rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Operations a second that were asked for.
+    /// Operations per second that were requested.
     pub asked_per_second: f64,
-    /// Operations a second that were started.
+    /// Operations per second that were started.
     pub started_per_second: f64,
     /// Operations that started late.
     pub late: u64,
@@ -186,19 +186,19 @@ pub struct Series {
     pub items: Vec<u64>,
     /// Bytes moved in each interval.
     pub bytes: Vec<u64>,
-    /// Calls that returned in each interval; absent in records of before they were counted, as are their times.
+    /// Calls that returned in each interval; absent in older records, as are their times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<u64>,
-    /// Time that these calls took, together, in nanoseconds.
+    /// Total time of these calls, in nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls_ns: Vec<u64>,
-    /// Time that the longest of them took, in nanoseconds.
+    /// Time of the longest of them, in nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub longest_ns: Vec<u64>,
 }
 
 impl Series {
-    /// Series of the same time as one, in the longest of their intervals; shorter ones are whole parts of it.
+    /// Merges series of the same time, in the longest of their intervals; shorter intervals divide it evenly.
     pub fn together<'a>(each: impl Iterator<Item = &'a Series> + Clone) -> Option<Series> {
         let interval_ns = each.clone().map(|one| one.interval_ns).max().filter(|longest| *longest > 0)?;
         let gather = |of: fn(&Series) -> &Vec<u64>, fold: fn(u64, u64) -> u64| {
@@ -246,11 +246,11 @@ pub struct OperationError {
     pub offset: Option<u64>,
     /// errno.
     pub errno: i32,
-    /// What the system calls it.
+    /// Its message.
     pub message: String,
 }
 
-/// What checking of content found.
+/// Result of verifying content.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verified {
@@ -258,7 +258,7 @@ pub struct Verified {
     pub blocks: u64,
     /// Blocks that were wrong.
     pub wrong: u64,
-    /// The first wrong ones, in words: file, offset, what was expected, what was found; 16 at most.
+    /// The first wrong ones, as text: file, offset, expected, found; 16 at most.
     pub first: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! A resolved plan: a plan with every name resolved, enough to carry it out, to resume it and to repeat it.
-//! In: made by the command line from plans, workloads and catalogues. Out: kept whole in the ledger's run record.
+//! A resolved plan: every name resolved, enough to carry it out, to resume it and to repeat it.
+//! In: made by the command line from plans, workloads and catalogues. Out: kept complete in the ledger's run record.
 
 use crate::ageing::Profile;
 use crate::cold::ColdWay;
@@ -10,42 +10,42 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Blocks at most where only a precision or a budget ends a run.
+/// Most rounds if only a precision or a budget ends a run.
 pub const MOST_BLOCKS: u32 = 30;
-/// Blocks at least where a precision is asked for: docs/method.md, three to screen.
+/// Least rounds if a precision is requested: docs/method.md, three to screen.
 pub const LEAST_BLOCKS: u32 = 3;
 
-/// What is to be run.
+/// What to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResolvedPlan {
-    /// The question in a line.
+    /// The question in one line.
     pub title: String,
     /// Where it runs.
     pub place: Place,
-    /// What the owner of devices said of them, and which devices the run began on.
+    /// The user's permissions for devices, and the devices that the run began on.
     pub terms: Terms,
-    /// Contenders as asked for; a hidden twin stands at the end.
+    /// Contenders as requested; hidden twins come last.
     pub contenders: Vec<PlannedContender>,
     /// Workloads, compiled.
     pub works: Vec<Work>,
-    /// How often.
+    /// Number of repetitions.
     pub sampling: Sampling,
     /// How cold phases are started.
     pub cold: ColdWay,
-    /// What contenders take turns with; absent for whole trials, as in plans from before this was a choice.
+    /// What contenders alternate by; absent for whole trials, as in plans from before this was a choice.
     #[serde(default, skip_serializing_if = "Turns::is_trial")]
     pub turns: Turns,
-    /// Whether a device was asked to be split, into a part for each contender; absent where not, as in plans from before this was a choice.
+    /// Whether to split a device into a part per contender; absent if not, as in plans from before this was a choice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub split: bool,
     /// Seed of orders and contents.
     pub seed: u64,
-    /// Where this is one part of a plan that is cut over several machines: which part.
+    /// Which part this is, if the plan is divided over several machines.
     pub shard: Option<Shard>,
-    /// How contenders are aged; absent where all are fresh.
+    /// How contenders are aged; absent if all are fresh.
     pub ages: Option<Ages>,
-    /// Users' files that describe filesystems which compete here.
+    /// The user's files that describe filesystems of this plan.
     pub filesystems: Vec<PathBuf>,
     /// What was left out of the product of axes or not multiplied by one, a sentence each.
     pub notes: Vec<String>,
@@ -55,15 +55,15 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What contenders take turns with within a round.
+/// What contenders alternate by within a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turns {
     /// Whole trials: a contender is measured from its first phase to its last, then the next one.
     #[default]
     Trial,
-    /// Slices: all contenders are mounted at the same time. Phases over many items are cut into slices of a fraction of a second, each measured on all
-    /// contenders before the next; a phase that cannot be cut is one slice.
+    /// Slices: all contenders are mounted at the same time. Phases over many items are divided into slices of a fraction of a second, each
+    /// measured on all contenders before the next; an indivisible phase is one slice.
     Slice,
 }
 
@@ -73,24 +73,24 @@ impl Turns {
     }
 }
 
-/// One part of a plan that is cut by blocks: part `index` of `of` has every `of`-th block. Every block stays whole on one
-/// machine, so that contenders are compared on the same one.
+/// One part of a plan that is divided by rounds: part `index` of `of` has every `of`-th round. Every round stays whole on one machine, so
+/// that contenders are compared on the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
     /// From 0.
     pub index: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: u32,
 }
 
-/// Parts at most that a plan is cut into.
+/// Most parts of a plan.
 pub const MOST_SHARDS: u32 = 1000;
 
 impl std::str::FromStr for Shard {
     type Err = String;
 
-    /// Reads `2/4`, counted from 1.
+    /// Parses `2/4`, counted from 1.
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Option<(u32, u32)> =
             text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
@@ -110,7 +110,7 @@ impl std::fmt::Display for Shard {
 }
 
 impl Shard {
-    /// Whether a block belongs to this part.
+    /// Whether a round belongs to this part.
     pub fn holds(self, block: u32) -> bool {
         block % self.of == self.index
     }
@@ -137,7 +137,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Whether its images lie in memory, in the folder that Linux has for that, so that no disk takes part.
+    /// Whether its images are in memory, in Linux's folder for that, so that no disk is involved.
     pub fn is_in_memory(&self) -> bool {
         matches!(self, Place::Image { scratch, .. } if scratch.starts_with("/dev/shm"))
     }
@@ -147,11 +147,11 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedContender {
-    /// As asked for.
+    /// As requested.
     pub asked: Contender,
-    /// Index of the contender that this repeats, unseen by the user's table.
+    /// Index of the contender that this repeats, hidden from the user's table.
     pub twin_of: Option<usize>,
-    /// Names of the workloads that it is put through; empty: all.
+    /// Names of its workloads; empty: all.
     pub works: Vec<String>,
 }
 
@@ -163,54 +163,54 @@ pub struct Work {
     pub name: String,
     /// Heading.
     pub title: String,
-    /// What it does, in words.
+    /// What it does, as text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Settings with which a crash may destroy data on filesystems that write in place, by their names.
+    /// Names of settings with which a crash may destroy data on filesystems that write in place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker_in_place: Vec<String>,
     /// Compiled for its scale and settings.
     pub compiled: Compiled,
 }
 
-/// How often.
+/// Number of repetitions, and when to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
-    /// Exactly so many blocks; absent: until precise, or the budget is spent.
+    /// Exact number of rounds; absent: until precise, or the budget is spent.
     pub samples: Option<u32>,
     /// Half-width of the 95 % interval that is precise enough, as a share of 1.
     pub precision: f64,
     /// Seconds to spend.
     pub budget_seconds: Option<f64>,
-    /// Whether the least blocks are run to their end even where that takes up to twice the budget: without them there is no interval,
-    /// and a budget that nobody named is not worth an answer.
+    /// Whether the least rounds are completed even if that takes up to twice the budget: without them there is no interval, and a default
+    /// budget must not prevent an answer.
     pub screen_first: bool,
-    /// What is asked for.
+    /// What to establish.
     pub until: Until,
-    /// Blocks at least and at most.
+    /// Least and most rounds.
     pub blocks: (u32, u32),
-    /// Whether a trial that was disturbed from outside is repeated (a tenth of all trials at most).
+    /// Whether a trial with outside disturbance is repeated (at most a tenth of all trials).
     pub repeat_disturbed: bool,
     /// Whether phases over blocks are repeated until they are steady, as for SSDs.
     pub steady: bool,
 }
 
 impl Sampling {
-    /// Blocks at least and at most, where a fixed number leaves no choice.
+    /// Least and most rounds; both are the same if the number is fixed.
     pub fn range(&self) -> (u32, u32) {
         self.samples.map_or(self.blocks, |samples| (samples, samples))
     }
 }
 
-/// What sampling is to establish.
+/// What sampling must establish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// Every figure to the precision asked for.
+    /// Every figure to the requested precision.
     #[default]
     Precision,
-    /// Only who wins: contenders that no longer can stop being run.
+    /// Only the winner: contenders that can no longer win are not run any more.
     Winner,
 }
 
@@ -222,12 +222,12 @@ pub struct Ages {
     pub profiles: BTreeMap<String, Profile>,
     /// Folder of aged images.
     pub folder: PathBuf,
-    /// Bytes that they may take together.
+    /// Most bytes that they may take together.
     pub limit: u64,
 }
 
 impl Ages {
-    /// Profile and share of a contender; None where it is fresh.
+    /// Profile and fill share of a contender; None if it is fresh.
     pub fn of(&self, contender: &Contender) -> Option<(&Profile, f64)> {
         let (name, fill) = contender.ageing()?;
         let profile = self.profiles.get(name)?;
@@ -236,8 +236,8 @@ impl Ages {
 }
 
 impl ResolvedPlan {
-    /// Whether this contender is put through this workload: the raw device through what reads it, all others through
-    /// the rest, or through those that were chosen for them; what was not aged has no aged files to be read.
+    /// Whether this contender runs this workload: the raw device runs those that read it, all others the rest, or those chosen for them;
+    /// without ageing there are no aged files to read.
     pub fn meets(&self, contender: usize, work: usize) -> bool {
         let entry = &self.contenders[contender];
         let raw = entry.asked.filesystem == DEVICE;
@@ -247,7 +247,7 @@ impl ResolvedPlan {
         chosen && aged && raw == (estimate.needs_device && !estimate.needs_files)
     }
 
-    /// Contenders that meet a workload.
+    /// Contenders that run a workload.
     pub fn contenders_of(&self, work: usize) -> Vec<usize> {
         (0..self.contenders.len()).filter(|contender| self.meets(*contender, work)).collect()
     }
@@ -258,12 +258,12 @@ impl ResolvedPlan {
         matches!(self.place, Place::Device { .. }) && self.contenders.iter().all(is_raw)
     }
 
-    /// Trials of one block.
+    /// Trials of one round.
     pub fn trials_per_block(&self) -> usize {
         (0..self.works.len()).map(|work| self.contenders_of(work).len()).sum()
     }
 
-    /// Blocks at least that are run here.
+    /// Least rounds that are run here.
     pub fn least_blocks(&self) -> u32 {
         let (blocks, _) = self.sampling.range();
         self.shard.map_or(blocks, |shard| (0..blocks).filter(|block| shard.holds(*block)).count() as u32)

@@ -1,6 +1,6 @@
-//! A program: what the engine is asked to do, flat and checked, with nothing left to look up.
-//! In: made by `workload` from a workload file. Out: read by the engine, over the agent seam.
-//! Everything the engine does follows from these values and the seed; two equal programs do equal work.
+//! A program: the engine's instructions, flat and checked, with nothing left to look up.
+//! In: made by `workload` from a workload file. Out: read by the engine, through the agent interface.
+//! The engine's work depends only on these values and the seed; equal programs do equal work.
 
 mod client;
 mod command;
@@ -30,44 +30,44 @@ use strum::IntoStaticStr;
 pub struct Program {
     /// Name of the workload that this was compiled from.
     pub workload: String,
-    /// Seed of every choice that the engine makes (names, sizes, orders, content).
+    /// Seed of all the engine's choices (names, sizes, orders, content).
     pub seed: u64,
-    /// Directory in which to work; it exists, and nothing outside it is touched.
+    /// Working directory; it exists, and nothing outside it is touched.
     pub root: PathBuf,
-    /// Its inode, where others than root could put another folder in its place; the work is done in no other.
+    /// Its inode, if other users could replace the folder; the engine works in no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_inode: Option<Inode>,
     /// Block device that phases over [`Over::Device`] read. Never written.
     pub device: Option<PathBuf>,
     /// What makes written data safe after a phase.
     pub durable: Durable,
-    /// Commands of the filesystem's own tools for work over [`Over::Volume`], `{snapshot}` still standing in them; those that it has not are absent.
+    /// Commands of the filesystem's own tools for work over [`Over::Volume`], with `{snapshot}` not yet replaced; tools that it lacks are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<VolumeTool, Vec<Vec<String>>>,
     /// Filesets that phases refer to by index.
     pub filesets: Vec<Fileset>,
-    /// Phases, performed one at a time when asked for.
+    /// Phases, performed one at a time on request.
     pub phases: Vec<Phase>,
-    /// A phase fails when more operations than this have failed.
+    /// A phase fails if more operations than this have failed.
     pub error_limit: u64,
-    /// A phase that has no limit of its own fails when it takes longer than this, in seconds.
+    /// Time limit in seconds of a pass of a phase without its own limit.
     pub time_limit: u64,
-    /// Which of several clients this is, where several carry it out side by side; groups have the workers of all of them together.
+    /// Which of several clients this is, if several run it in parallel; groups count the workers of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
 }
 
-/// What a folder is, whatever it is called.
+/// Identity of a folder, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inode {
-    /// Number of the device that its filesystem shows.
+    /// Device number of its filesystem.
     pub device: u64,
-    /// Number of the inode there.
+    /// Inode number on it.
     pub number: u64,
 }
 
-/// How data is made safe: done in this order after the last call of a phase has returned.
+/// How data is made durable: in this order after the last call of a phase has returned.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Durable {
@@ -85,11 +85,11 @@ pub struct Durable {
 pub struct Phase {
     /// Unique within the workload: the operation, and the cache state where two phases share an operation.
     pub name: String,
-    /// The operation that is measured, by the name that claims and published figures use.
+    /// The measured operation, as claims and published figures name it.
     pub operation: String,
-    /// Cache state that the runner must bring about before the first pass.
+    /// Cache state that the runner prepares before the first pass.
     pub cache: Cache,
-    /// What of this phase is shown first.
+    /// The figure of this phase that is shown first.
     pub figure: Figure,
     /// Whether the phase writes, so that durable time is measured.
     pub writes: bool,
@@ -99,15 +99,15 @@ pub struct Phase {
     pub pause_ns: u64,
     /// When the phase ends.
     pub end: End,
-    /// Parties that work side by side; most phases have one.
+    /// Groups that work in parallel; most phases have one.
     pub groups: Vec<Group>,
-    /// Laid out for later phases, not shown as a result.
+    /// Prepares later phases, not shown as a result.
     pub preparation: bool,
-    /// What must be done after the phase, outside its clock.
+    /// What to do after the phase, outside its clock.
     pub after: After,
-    /// A pass that takes longer than this fails, in seconds; 0: the program's limit.
+    /// Time limit of a pass, in seconds; 0: the program's limit.
     pub time_limit: u64,
-    /// What the filesystem must be able to do, or the phase is left out: beside what its steps need, that of phases on whose files it works.
+    /// Features that the filesystem needs for this phase, else it is left out: besides those of its steps, those of phases whose files it uses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
 }
@@ -124,11 +124,11 @@ impl Program {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Cache {
-    /// Everything written back and all caches dropped, with proof.
+    /// Everything is written back and all caches are dropped, with proof.
     Cold,
     /// The phase's files were read once beforehand.
     Warm,
-    /// Whatever the phases before left.
+    /// Whatever earlier phases left.
     AsFound,
 }
 
@@ -150,18 +150,18 @@ pub struct After {
 }
 
 impl Phase {
-    /// Whether it does what only a program, or a trace of one, knows.
+    /// Whether its work is known only to a program, or a trace of one.
     pub fn is_opaque(&self) -> bool {
         self.groups.iter().any(|group| group.over.is_opaque())
     }
 
-    /// The number of the device that this tool is used on in it; None where it is not used.
+    /// The number of the device that it uses this tool on; None if it does not use it.
     pub fn device_of(&self, tool: VolumeTool) -> Option<u64> {
         let uses = |step: &Step| matches!(step, Step::Volume(used, _) if *used == tool);
         self.groups.iter().find(|group| group.steps.iter().any(uses)).map(|group| group.first)
     }
 
-    /// Whether it can be cut into slices between which others have their turn: one group works on one item after the other, as fast as it can.
+    /// Whether it can be divided into slices alternating with other contenders: one group works on one item after another, as fast as it can.
     pub fn can_be_cut(&self) -> bool {
         let [group] = self.groups.as_slice() else { return false };
         let has_items = matches!(group.over, Over::Files { .. } | Over::Blocks { .. } | Over::Device { .. });
@@ -169,7 +169,7 @@ impl Phase {
         has_items && is_once && group.rate.is_none() && group.order != Order::Follow && !group.io.stdio
     }
 
-    /// Whether the filesystem must not be mounted meanwhile.
+    /// Whether the filesystem must be unmounted meanwhile.
     pub fn is_unmounted(&self) -> bool {
         let offline = |step: &Step| matches!(step, Step::Volume(VolumeTool::Check, _));
         self.groups.iter().any(|group| group.steps.iter().any(offline))
@@ -180,19 +180,19 @@ impl Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// Bytes a second; higher is better.
+    /// Bytes per second; higher is better.
     #[default]
     BytesPerSecond,
-    /// Items (files, entries or blocks) a second; higher is better.
+    /// Items (files, entries or blocks) per second; higher is better.
     ItemsPerSecond,
     /// Elapsed seconds; lower is better.
     Seconds,
-    /// What the phase's program prints of itself, in its own unit.
+    /// A figure that the phase's program prints, in its own unit.
     Printed,
 }
 
 impl Figure {
-    /// The unit of its values in files; empty where a program has its own.
+    /// The unit of its values in files; empty for a program's own.
     pub fn base_unit(self) -> &'static str {
         match self {
             Figure::BytesPerSecond => "B/s",
@@ -209,12 +209,12 @@ impl Figure {
 pub enum End {
     /// When the work is done.
     Work,
-    /// After a time; the work is begun again as often as needed. What happens in the ramp is not counted, nor is what
-    /// returns after the end; its latencies are kept.
+    /// After a time; the work restarts as often as needed. What happens in the ramp is not counted, nor what returns after the end; its
+    /// latencies are kept.
     Time {
-        /// Nanoseconds that count.
+        /// Counted nanoseconds.
         measure_ns: u64,
-        /// Nanoseconds before them that do not.
+        /// Uncounted nanoseconds before them.
         ramp_ns: u64,
     },
 }
@@ -223,41 +223,41 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Name shown beside its figures.
+    /// Name shown with its figures.
     pub name: String,
     /// Number of workers.
     pub workers: u32,
-    /// Workers are processes (true) or threads with descriptor tables of their own (false).
+    /// Workers are processes (true) or threads with their own descriptor tables (false).
     pub processes: bool,
     /// What the steps are carried out on.
     pub over: Over,
     /// Order in which items are taken.
     pub order: Order,
-    /// Items in all of the group's workers together (for a fileset per worker: each); None: every item once.
+    /// Items of all the group's workers together (with a fileset per worker: of each); None: every item once.
     pub count: Option<u64>,
-    /// First item of a range, for phases that touch only some.
+    /// First item of a range, for phases that use only some.
     pub first: u64,
     /// Steps on each item, in order.
     pub steps: Vec<Step>,
     /// How blocks are read and written.
     pub io: Io,
-    /// Operations to start a second, over the whole group; None: as fast as possible.
+    /// Operations to start per second, over the whole group; None: as fast as possible.
     pub rate: Option<Rate>,
     /// Each worker takes the share of another: of the next worker, or of the same worker of another client.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shifted: bool,
 }
 
-/// What the steps of a group are carried out on.
+/// What the steps of a group act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Over {
-    /// The files of a fileset: one item a file.
+    /// The files of a fileset: one item per file.
     Files {
         /// Index into [`Program::filesets`].
         fileset: usize,
     },
-    /// The blocks of a fileset's files, end to end: one item a block. Files are opened once a worker.
+    /// The blocks of a fileset's files, end to end: one item per block. Each worker opens every file once.
     Blocks {
         /// Index into [`Program::filesets`].
         fileset: usize,
@@ -266,13 +266,13 @@ pub enum Over {
         /// Only the first so many bytes; None: all.
         length: Option<u64>,
     },
-    /// The directories of a fileset: one item a directory, its own first, then those between, then those that hold files;
-    /// rmdir takes them the other way round.
+    /// The directories of a fileset: one item per directory, its own first, then those between, then those that hold files; rmdir takes them
+    /// in reverse.
     Directories {
         /// Index into [`Program::filesets`].
         fileset: usize,
     },
-    /// The files that ageing left in `../aged`, read only: directory after directory as readdir lists them.
+    /// The files that ageing left in `../aged`, read only: directory after directory in readdir order.
     Aged,
     /// Blocks of the raw device, read only.
     Device {
@@ -281,22 +281,22 @@ pub enum Over {
         /// Only the first so many bytes.
         length: u64,
     },
-    /// Programs of the user's own, run in the root; its one step says which: one item a run.
+    /// The user's own programs, run in the root; its one step names the program: one item per run.
     Command,
     /// The filesystem's free space; its one step fills it with the files of a fileset, or waits until some is free.
     Space {
         /// Index into [`Program::filesets`] of what it is filled with.
         fileset: Option<usize>,
     },
-    /// The filesystem as a whole, by its own tools; its one step says what is done: one item each, a snapshot or a check.
+    /// The filesystem as a whole, by its own tools; its one step names the action: one item each, a snapshot or a check.
     Volume,
-    /// A recorded run of a program; its one step says whether its files are laid out or its calls are made: one item a call.
+    /// A recorded run of a program; its one step lays out its files or replays its calls: one item per call.
     Trace,
 }
 
-/// What others than the engine and the language need to know of a kind of work.
+/// Facts about a kind of work, for use outside the engine and the language.
 impl Over {
-    /// Index of the fileset that it is about.
+    /// Index of the fileset that it uses.
     pub fn fileset(&self) -> Option<usize> {
         match *self {
             Over::Files { fileset } | Over::Blocks { fileset, .. } | Over::Directories { fileset } => Some(fileset),
@@ -310,12 +310,12 @@ impl Over {
         if matches!(self, Over::Directories { .. }) { None } else { self.fileset() }
     }
 
-    /// Its items are blocks of what is there, so that it can be done again and again.
+    /// Its items are blocks of existing data, so that it can be repeated.
     pub fn is_of_blocks(&self) -> bool {
         matches!(self, Over::Blocks { .. } | Over::Device { .. })
     }
 
-    /// Bytes of the raw device that it reads; None where it does not touch the device.
+    /// Bytes of the raw device that it reads; None if it does not touch the device.
     pub fn device_bytes(&self) -> Option<u64> {
         match *self {
             Over::Device { length, .. } => Some(length),
@@ -323,12 +323,12 @@ impl Over {
         }
     }
 
-    /// It needs a filesystem that was aged.
+    /// It needs an aged filesystem.
     pub fn needs_ageing(&self) -> bool {
         *self == Over::Aged
     }
 
-    /// What it does, how much of it and where in the root, only the program that it runs knows, or the trace of one.
+    /// What it does, how much of it and where in the root, is known only to its program, or a trace of one.
     pub fn is_opaque(&self) -> bool {
         matches!(self, Over::Command | Over::Trace)
     }
@@ -338,19 +338,19 @@ impl Over {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By index; of several workers each has a range.
+    /// By index; with several workers each has a range.
     InOrder,
-    /// By index; of several workers each takes every so many-th, as records of one file that all write side by side.
+    /// By index; with several workers each takes every n-th, like records of one file written in parallel.
     Strided,
     /// Every item once, by a permutation that needs no memory.
     Shuffled,
     /// Drawn with replacement.
     Random,
-    /// Files as readdir lists them, directory after directory (opendir, readdir, the steps, closedir).
+    /// Files in readdir order, directory after directory (opendir, readdir, the steps, closedir).
     Readdir,
-    /// As readdir lists them in the fileset's own directory, again and again until the groups that do not follow are done
-    /// and nothing is left. The steps must take each file out of that directory (rename or unlink it). A file that is gone
-    /// before its first step is no error. Of several followers each takes the names that hash to it.
+    /// In readdir order in the fileset's own directory, repeated until the groups that do not follow are done and nothing is left. The steps
+    /// must remove each file from that directory (rename or unlink it). A file that is gone before its first step is no error. With several
+    /// followers each takes the names that hash to it.
     Follow,
 }
 
@@ -364,8 +364,8 @@ pub struct Io {
     pub sync: SyncMode,
     /// System calls, io_uring or mmap.
     pub engine: Engine,
-    /// Files are created and truncated when opened. Directories that are missing are made before the clock starts, as they
-    /// are for steps that create files where no mkdir is among them.
+    /// Files are created and truncated when opened. Missing directories are made before the clock starts, as for steps that create files
+    /// without a mkdir.
     pub create: bool,
     /// fsync on close, within the phase (Bonnie++ 2.00).
     pub fsync_on_close: bool,
@@ -373,19 +373,19 @@ pub struct Io {
     pub sync_every: Option<(SyncCall, u64)>,
     /// Calls through the C library's buffered streams (putc, getc), for one-byte blocks.
     pub stdio: bool,
-    /// Share of reads in percent where steps hold both read and write as alternatives (a mix); None: all steps in turn.
+    /// Share of reads in percent, if steps hold both read and write as alternatives (a mix); None: all steps in turn.
     pub read_percent: Option<u8>,
-    /// Bytes of one read or write call over files; 0: 128 KiB at most.
+    /// Bytes per read or write call over files; 0: 128 KiB at most.
     pub call_bytes: u64,
-    /// Each block is written whole or not at all, also by a power cut (RWF_ATOMIC).
+    /// Each block is written completely or not at all, even at a power cut (RWF_ATOMIC).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub atomic: bool,
-    /// Through the page cache, of which nothing is kept (RWF_DONTCACHE).
+    /// Through the page cache, without keeping pages (RWF_DONTCACHE).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncached: bool,
 }
 
-/// Synchronous writing by open flags.
+/// Synchronous writes by open flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncMode {
@@ -398,7 +398,7 @@ pub enum SyncMode {
     Dsync,
 }
 
-/// The call that makes data safe between operations.
+/// The call that makes data durable between operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncCall {
@@ -417,17 +417,17 @@ pub enum Engine {
     /// pread, pwrite.
     #[default]
     Calls,
-    /// io_uring with this many operations under way for each worker.
+    /// io_uring with this many operations in flight per worker.
     IoUring(u32),
-    /// Loads and stores through a mapping; msync where fsync is asked for.
+    /// Loads and stores through a mapping; msync for each fsync.
     Mmap,
 }
 
-/// An open loop: operations start when they are due, not when the one before is done.
+/// An open loop: operations start when they are due, not when the previous one is done.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Operations a second over all workers of the group.
+    /// Operations per second over all workers of the group.
     pub per_second: f64,
     /// Poisson arrivals (true) or even ones.
     pub poisson: bool,

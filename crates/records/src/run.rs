@@ -1,6 +1,6 @@
-//! The records that a ledger keeps: a run, its contenders, its trials and their phases.
+//! The records of a ledger: a run, its contenders, its trials and their phases.
 //! In: made by the runner (or an importer). Out: read by the report and the command line.
-//! What was not measured is absent, never zero.
+//! Unmeasured values are absent, never zero.
 
 use crate::cause::Cause;
 use crate::cold::ColdStart;
@@ -15,33 +15,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use strum::IntoStaticStr;
 
-/// What is known of a run when it begins.
+/// Facts about a run at its beginning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewRun {
-    /// The question in a line: what is compared, on what.
+    /// The question in one line: what is compared, on what.
     pub title: String,
-    /// The plan as resolved, whole: enough to resume and to repeat; absent for results of another program.
+    /// The resolved plan, complete: enough to resume and to repeat; absent for results of another program.
     pub plan: Option<ResolvedPlan>,
     /// Seed of orders and contents.
     pub seed: u64,
-    /// The machine, as described when the run began; absent for results of another program, and where parts of the run were
-    /// measured on several machines.
+    /// The machine as found when the run began; absent for results of another program, and if parts of the run were measured on several machines.
     pub machine: Option<Machine>,
-    /// The parts that it was put together from; absent for a run that was measured, or read, as a whole.
+    /// The parts that it was merged from; absent for a run that was measured, or read, as a whole.
     pub merged: Option<Merged>,
     /// Version of the program.
     pub version: String,
     /// The command line that began it.
     pub command_line: Vec<String>,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub origin: Origin,
-    /// The work, with what its phases are called in tables and sentences.
+    /// The workloads, with the names of their phases in tables and sentences.
     pub works: Vec<WorkRecord>,
 }
 
 impl NewRun {
-    /// The command that goes on with it: clients that were ranks of MPI are started anew by mpirun.
+    /// The command that resumes it: clients that were MPI ranks are started again by mpirun.
     pub fn resume_command(&self, id: &str) -> String {
         match self.command_line.as_slice() {
             [launcher, option, ranks, ..] if launcher == "mpirun" && option == "-np" => {
@@ -52,17 +51,17 @@ impl NewRun {
     }
 }
 
-/// A run that was put together from parts of one plan.
+/// A run merged from parts of one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merged {
-    /// Parts of the plan.
+    /// Number of parts of the plan.
     pub of: u32,
-    /// Those that are here.
+    /// The parts that it holds.
     pub parts: Vec<Part>,
 }
 
-/// A part of a plan within a run that was put together.
+/// A part of a plan within a merged run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -70,11 +69,11 @@ pub struct Part {
     pub index: u32,
     /// Its id where it was measured.
     pub run: String,
-    /// Whether it came to its end.
+    /// Whether it was finished.
     pub finished: bool,
-    /// The machine; absent where that is not known.
+    /// The machine; absent if unknown.
     pub machine: Option<Machine>,
-    /// What its memory and clock allow; absent in runs of version 0.1.
+    /// Limits of its memory and clock; absent in runs of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
 }
@@ -89,10 +88,10 @@ pub struct WorkRecord {
     pub scale: String,
     /// Heading of its section.
     pub title: String,
-    /// What it does, in words; empty in runs of version 0.1.
+    /// What it does, as text; empty in runs of version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Options whose value is such that a crash may destroy data on filesystems that write in place, by their names.
+    /// Names of options whose value allows a crash to destroy data on filesystems that write in place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weaker_in_place: Vec<String>,
     /// Every option with its value.
@@ -103,9 +102,9 @@ pub struct WorkRecord {
     pub totals: Vec<TotalFacts>,
 }
 
-/// What the ledger keeps of a plan besides the plan itself.
+/// The parts of a plan that the ledger keeps separately as well.
 impl ResolvedPlan {
-    /// The contenders as the ledger keeps them.
+    /// The contenders as records.
     pub fn contender_records(&self) -> Vec<ContenderRecord> {
         self.contenders
             .iter()
@@ -121,7 +120,7 @@ impl ResolvedPlan {
             .collect()
     }
 
-    /// The workloads as the ledger keeps them.
+    /// The workloads as records.
     pub fn work_records(&self) -> Vec<WorkRecord> {
         self.works
             .iter()
@@ -139,7 +138,7 @@ impl ResolvedPlan {
     }
 }
 
-/// Where a run's figures come from.
+/// Source of a run's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Origin {
@@ -161,7 +160,7 @@ pub enum Origin {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum RunStatus {
-    /// Begun and not ended: under way, or killed.
+    /// Begun and not ended: in progress, or killed.
     Open,
     /// Stopped by the user, resumable.
     Interrupted,
@@ -170,13 +169,13 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Its name, as files have it.
+    /// Its name in files.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// A run as kept.
+/// A stored run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
@@ -186,21 +185,21 @@ pub struct RunRecord {
     pub began_ms: i64,
     /// When it ended.
     pub ended_ms: Option<i64>,
-    /// Seconds that it was under way until it last ended, by a clock that nobody sets; absent before that, and in ledgers from before this was kept.
-    /// [`RunRecord::took`] is what to count with.
+    /// Total seconds that it was in progress until it last ended, by the monotonic clock; absent before that, and in older ledgers. Use
+    /// [`RunRecord::took`] for computations.
     pub seconds: Option<f64>,
     /// State.
     pub status: RunStatus,
-    /// Why it ended, in words: the stopping rule, the budget, the user.
+    /// Why it ended, as text: the stopping rule, the budget, the user.
     pub ending: Option<String>,
-    /// What was known when it began.
+    /// Facts at its beginning.
     pub new: NewRun,
-    /// The generator's and clock's ceiling on this machine, measured once a run.
+    /// The generator's and clock's ceiling on this machine, measured once per run.
     pub ceiling: Option<Ceiling>,
 }
 
 impl RunRecord {
-    /// Seconds that it was under way until it last ended: never negative, never without an end.
+    /// Seconds that it was in progress until it last ended: never negative, never infinite.
     pub fn took(&self) -> Option<f64> {
         self.seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
     }
@@ -214,13 +213,13 @@ pub struct ContenderRecord {
     pub index: u32,
     /// Name in tables.
     pub label: String,
-    /// As asked for: filesystem, options, scheduler and so on; absent for results of another program.
+    /// As requested: filesystem, options, scheduler and so on; absent for results of another program.
     pub asked: Option<Contender>,
     /// The contender of which this is a control: the same contender again, to measure noise.
     pub twin_of: Option<u32>,
-    /// Why it takes no part (any more), with the way out.
+    /// Why it takes no further part, with the remedy.
     pub error: Option<String>,
-    /// Whether that lasts; absent where it takes part, and in ledgers from before this was kept.
+    /// Whether that is permanent; absent if it takes part, and in older ledgers.
     pub cause: Option<Cause>,
 }
 
@@ -232,9 +231,9 @@ pub enum TrialStatus {
     /// Every phase was performed.
     #[default]
     Done,
-    /// It ended early; its reason says why.
+    /// It ended early; the reason is in its record.
     Failed,
-    /// Performed, but something outside disturbed it and it was repeated.
+    /// Performed, but disturbed from outside and repeated.
     Disturbed,
 }
 
@@ -245,13 +244,13 @@ impl TrialStatus {
     }
 }
 
-/// One contender formatted, mounted and put through one workload once.
+/// One contender formatted, mounted and measured once with one workload.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
-    /// Block, from 0.
+    /// Round, from 0.
     pub block: u32,
-    /// Position within the block, from 0, after shuffling.
+    /// Position within the round, from 0, after shuffling.
     pub position: u32,
     /// Repetition after a disturbance, from 0.
     pub attempt: u32,
@@ -265,20 +264,19 @@ pub struct TrialRecord {
     pub began_ms: i64,
     /// When it ended.
     pub ended_ms: i64,
-    /// Seconds that it took, by a clock that nobody sets; absent in ledgers from before this was kept. [`TrialRecord::took`]
-    /// is what to count with.
+    /// Its duration in seconds, by the monotonic clock; absent in older ledgers. Use [`TrialRecord::took`] for computations.
     pub seconds: Option<f64>,
     /// State.
     pub status: TrialStatus,
-    /// Why it failed or was set aside, with what the system answered.
+    /// Why it failed or was set aside, with the system's error.
     pub reason: Option<String>,
-    /// Where it failed: whether that lasts; absent in ledgers from before this was kept.
+    /// For a failure: whether it is permanent; absent in older ledgers.
     pub cause: Option<Cause>,
-    /// What was found after mounting: options, durability class, sizes, times; absent where it never came so far.
+    /// Findings after mounting: options, durability class, sizes, times; absent if it failed earlier.
     pub found: Option<Found>,
-    /// What was found after unmounting: times, check result, space; absent where it never came so far.
+    /// Findings after unmounting: times, check result, space; absent if it failed earlier.
     pub closing: Option<Closing>,
-    /// Remarks that belong beside every figure of the trial.
+    /// Remarks to show with every figure of the trial.
     pub remarks: Vec<String>,
     /// Phases in the order in which they were performed.
     pub phases: Vec<PhaseRecord>,
@@ -286,24 +284,24 @@ pub struct TrialRecord {
     pub commands: Vec<CommandRecord>,
 }
 
-/// Longest time that a trial without a duration of its own is believed to have taken: the wall clock may have been set meanwhile.
+/// Longest accepted time of a trial without its own duration: the wall clock may have been set meanwhile.
 const LONGEST_TRIAL: f64 = 14.0 * 86_400.0;
 
 impl TrialRecord {
-    /// The first attempt at a contender's trial: its block and position there, and of what has not happened yet, nothing.
+    /// The first attempt at a contender's trial: its round and position; all else is empty.
     pub fn begun((block, position): (u32, u32), contender: u32, workload: &str, scale: &str) -> TrialRecord {
         let (workload, scale) = (workload.to_owned(), scale.to_owned());
         TrialRecord { block, position, contender, workload, scale, ..TrialRecord::default() }
     }
 
-    /// Seconds that it took: never negative, never absurd, whatever the wall clock did.
+    /// Its duration in seconds: never negative, never absurd, whatever the wall clock did.
     pub fn took(&self) -> f64 {
         let seconds = self.seconds.unwrap_or_else(|| self.ended_ms.saturating_sub(self.began_ms) as f64 / 1e3);
         if seconds.is_finite() { seconds.clamp(0.0, LONGEST_TRIAL) } else { 0.0 }
     }
 }
 
-/// One pass of one phase, with the evidence for it.
+/// One pass of one phase, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseRecord {
@@ -311,39 +309,39 @@ pub struct PhaseRecord {
     pub name: String,
     /// Operation, by the name that claims use.
     pub operation: String,
-    /// Cache state asked for.
+    /// Requested cache state.
     pub cache: Cache,
     /// Which figure tables show first.
     pub figure: Figure,
-    /// Laid out for later phases; not a result.
+    /// Prepares later phases; not a result.
     pub preparation: bool,
-    /// What the engine answered.
+    /// Result of the engine.
     pub outcome: PhaseOutcome,
-    /// What the machine saw meanwhile.
+    /// Evidence of the machine during the pass.
     pub evidence: Evidence,
 }
 
 impl PhaseRecord {
-    /// A pass of a phase that is called as its operation is, without evidence.
+    /// A pass of a phase named like its operation, without evidence.
     pub fn new(name: &str, cache: Cache, figure: Figure, outcome: PhaseOutcome) -> Self {
         let (operation, evidence) = (name.to_owned(), Evidence::default());
         PhaseRecord { name: name.to_owned(), operation, cache, figure, preparation: false, outcome, evidence }
     }
 
-    /// Whether its figures count: of a phase that was repeated until it was steady, only the steady rounds do; of a pass that was
-    /// disturbed and repeated at once, only the repetition.
+    /// Whether its figures count: for a phase repeated until steady, only the steady rounds do; for a pass that was disturbed and repeated at
+    /// once, only the repetition.
     pub fn counts(&self) -> bool {
         self.evidence.steady != Some(false) && !self.evidence.set_aside
     }
 }
 
-/// What the machine saw during one pass, from just before the start until all was durable.
+/// Evidence of the machine during one pass, from just before the start until all data was durable.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
-    /// Bytes that the device delivered.
+    /// Bytes read from the device.
     pub device_read_bytes: Option<u64>,
-    /// Bytes that the device took.
+    /// Bytes written to the device.
     pub device_written_bytes: Option<u64>,
     /// Read requests that the device served.
     pub device_reads: Option<u64>,
@@ -357,76 +355,75 @@ pub struct Evidence {
     pub system_cpu_ns: Option<u64>,
     /// Length of the observation, in nanoseconds.
     pub observed_ns: u64,
-    /// Bytes that the filesystem has taken since it was empty; after the last pass of a phase only.
+    /// Bytes that the filesystem has allocated since it was empty; only after the last pass of a phase.
     pub taken_bytes: Option<u64>,
-    /// Inodes that it has taken since it was empty.
+    /// Inodes that it has allocated since it was empty.
     pub taken_inodes: Option<u64>,
-    /// Bytes in files that exist by the workload's own count, beside [`Evidence::taken_bytes`].
+    /// Bytes in files that exist by the workload's own count, for comparison with [`Evidence::taken_bytes`].
     pub present_bytes: Option<u64>,
     /// Share of CPU time that a hypervisor took away, 0 to 1.
     pub steal: Option<f64>,
     /// Bytes that devices outside the contender moved meanwhile.
     pub foreign_bytes: Option<u64>,
-    /// Bytes of the phase's files that were cached before a cold start, in those that were looked at
-    /// ([`ColdStart::files_looked_at`]).
+    /// Cached bytes of the phase's files before a cold start, in the files that were checked ([`ColdStart::files_looked_at`]).
     pub cached_before_bytes: Option<u64>,
     /// Share of the bytes read in a cold phase that came from a cache and not from the device, 0 to 1.
     pub from_cache: Option<f64>,
-    /// Share of the bytes read in a warm phase that came from the device, 0 to 1; absent in runs from before this was kept.
+    /// Share of the bytes read in a warm phase that came from the device, 0 to 1; absent in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_device: Option<f64>,
     /// Share of the generator's ceiling that the phase reached, 0 to 1.
     pub of_generator: Option<f64>,
-    /// How late a modelled disk was; absent on others, and where it had next to nothing to do.
+    /// How late a modelled disk was; absent on others, and if it had next to nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_late: Option<DiskLateness>,
-    /// Whether caches were emptied where a cold start was asked for.
+    /// Whether caches were emptied for a requested cold start.
     pub dropped: Option<bool>,
-    /// How the cold start was brought about, and what shows it.
+    /// How the cold start was done, and the proof.
     pub cold: Option<ColdStart>,
-    /// Of a phase that was repeated until it was steady: whether this round counts.
+    /// For a phase repeated until steady: whether this round counts.
     pub steady: Option<bool>,
-    /// Disturbed, and repeated at once on the same mount: the pass after it counts in its place.
+    /// Disturbed, and repeated at once on the same mount: the next pass counts instead.
     pub set_aside: bool,
     /// Disturbances, each in a few words.
     pub disturbed: Vec<String>,
-    /// What else belongs beside the figure, each in a few words.
+    /// Other remarks to show with the figure, each in a few words.
     pub remarks: Vec<String>,
 }
 
-/// How late a modelled disk was during one pass: what its description takes, beside what it took.
+/// How late a modelled disk was during one pass: the time of its description, compared with the real time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskLateness {
-    /// Requests that were answered.
+    /// Completed requests.
     pub requests: u64,
-    /// Lateness as a share of the disk's own time, of the kind of request where it is largest.
+    /// Lateness as a share of the disk's own time, for the kind of request where it is largest.
     pub share: f64,
-    /// Part of it that no repetition mends: the disk is faster than the way to it and back on this machine.
+    /// The part that no repetition removes: the disk is faster than the path to it and back on this machine.
     pub unreachable: f64,
     /// The largest share of a kind of request that may be less the next time.
     pub avoidable: f64,
-    /// Half of the requests were answered no later than this, in nanoseconds.
+    /// Half of the requests were completed no later than this, in nanoseconds.
     pub median_ns: u64,
-    /// 99 % of the requests were answered no later than this, in nanoseconds.
+    /// 99 % of the requests were completed no later than this, in nanoseconds.
     pub p99_ns: u64,
 }
 
 impl DiskLateness {
-    /// A share of the disk's own time. The models differ by about as much from published figures, so less lateness does not change what a figure is worth.
+    /// A share of the disk's own time. The models differ by about as much from published figures, so less lateness does not make a figure worse.
     pub const BOUND: f64 = 0.1;
 
-    /// Later than the bound: the figures are partly those of this machine.
+    /// Later than the bound: the figures partly measure this machine.
     pub fn is_late(&self) -> bool {
         self.share > Self::BOUND
     }
 
-    /// Later than the bound for reasons that may be gone the next time.
+    /// Later than the bound for reasons that may be temporary.
     pub fn is_disturbed(&self) -> bool {
         self.avoidable > Self::BOUND
     }
 
-    /// Later than the bound whatever the machine does meanwhile: the disk is too fast to be modelled here.
+    /// Later than the bound whatever else the machine does: the disk is too fast to be modelled here.
     pub fn is_too_fast(&self) -> bool {
         self.unreachable > Self::BOUND
     }
@@ -436,11 +433,11 @@ impl DiskLateness {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRecord {
-    /// The command, as a person would type it.
+    /// The command, as typed in a shell.
     pub line: String,
-    /// Exit status; absent where it was ended by a signal or never began.
+    /// Exit status; absent if a signal ended it or it never began.
     pub status: Option<i32>,
-    /// What it printed, shortened.
+    /// Its output, shortened.
     pub output: String,
     /// How long it took, in nanoseconds.
     pub elapsed_ns: u64,

@@ -1,4 +1,4 @@
-//! Sizes in words, one way everywhere.
+//! Sizes as text, in one format everywhere.
 //! In: bytes. Out: text in binary units.
 
 /// Bytes in the largest binary unit that keeps them short and exact to one digit: `1.5 GiB`, `512 B`.

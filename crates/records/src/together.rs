@@ -1,5 +1,5 @@
-//! What several clients did side by side in one pass of a phase: how well they began together, who was done when, and each one's own figures.
-//! In: put together from the outcomes of all clients. Out: part of a [`crate::outcome::PhaseOutcome`].
+//! Several clients in parallel in one pass of a phase: how closely they began together, when each was done, and each one's own figures.
+//! In: merged from the outcomes of all clients. Out: part of a [`crate::outcome::PhaseOutcome`].
 //! Times are by the first client's clock, from the first start of any client on.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Together {
     /// From the first start to the last one, in nanoseconds.
     pub skew_ns: u64,
-    /// By how much clocks of clients may be off each other at most, as measured: half of the shortest way there and back, in nanoseconds.
+    /// Largest possible difference between the clocks of clients, as measured: half of the shortest round trip, in nanoseconds.
     pub clock_error_ns: u64,
     /// When the first client was done, in nanoseconds.
     pub first_done_ns: u64,
@@ -18,15 +18,15 @@ pub struct Together {
     pub last_done_ns: u64,
     /// Number of the client that was done last.
     pub slowest: u32,
-    /// How long all were at work: from the last start until the first was done, in nanoseconds.
+    /// How long all clients were working: from the last start until the first was done, in nanoseconds.
     pub all_at_work_ns: u64,
-    /// Items completed while all were at work.
+    /// Items completed while all clients were working.
     pub all_at_work_items: f64,
-    /// Bytes moved while all were at work.
+    /// Bytes moved while all clients were working.
     pub all_at_work_bytes: f64,
     /// Bytes that were sent to the first client for this pass.
     pub gathered_bytes: u64,
-    /// One for each client, by number.
+    /// One per client, by number.
     pub clients: Vec<ClientOutcome>,
 }
 
@@ -40,7 +40,7 @@ pub struct ClientOutcome {
     pub began_ns: u64,
     /// When its last call had returned, in nanoseconds.
     pub returned_ns: u64,
-    /// When all that it wrote was safe, in nanoseconds; absent where nothing was written.
+    /// When all its written data was durable, in nanoseconds; absent if nothing was written.
     pub durable_ns: Option<u64>,
     /// Items completed.
     pub items: u64,
@@ -48,7 +48,7 @@ pub struct ClientOutcome {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// Latency of an item, one for each group of the phase; absent where none was completed.
+    /// Latency of an item, one per group of the phase; absent if none was completed.
     pub latency: Vec<Option<Percentiles>>,
 }
 
@@ -56,7 +56,7 @@ pub struct ClientOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Percentiles {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// Half of them are no larger.
     pub p50_ns: u64,

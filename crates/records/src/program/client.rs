@@ -1,6 +1,6 @@
-//! One of several clients that carry out a program side by side, and which of the workers are its own.
-//! In: made by whoever leads the clients. Out: read by the engine of each.
-//! Workers are numbered over all clients, so whose file is whose does not depend on how many there are on a machine.
+//! One of several clients that run a program in parallel, and which workers are its own.
+//! In: made by the coordinator of the clients. Out: read by the engine of each.
+//! Workers are numbered over all clients, so the owner of a file does not depend on how many run on a machine.
 
 use super::{Group, Program};
 use serde::{Deserialize, Serialize};
@@ -12,19 +12,19 @@ use std::ops::Range;
 pub struct Client {
     /// From 0.
     pub number: u32,
-    /// How many there are.
+    /// Number of clients.
     pub of: u32,
-    /// How many clients further the one stands whose share a shifted group takes.
+    /// Distance in clients to the one whose share a shifted group takes.
     pub shift: u32,
 }
 
 impl Program {
-    /// Clients that carry it out.
+    /// Number of clients that run it.
     pub fn clients(&self) -> u32 {
         self.client.map_or(1, |client| client.of.max(1))
     }
 
-    /// Numbers of the workers of a group that are this client's own.
+    /// Numbers of the workers of a group that belong to this client.
     pub fn own_workers(&self, group: &Group) -> Range<u32> {
         let each = group.workers / self.clients();
         let number = self.client.map_or(0, |client| client.number);

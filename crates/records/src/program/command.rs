@@ -1,4 +1,4 @@
-//! A program of the user's own as work: what is run, as whom, and in which environment.
+//! A user's own program as work: the command, its user, and its environment.
 //! In: made by `workload` from a workload file. Out: part of a [`super::Program`], run by the engine in the root.
 
 use serde::{Deserialize, Serialize};
@@ -6,32 +6,32 @@ use std::collections::BTreeMap;
 
 /// One run of a program in the root.
 ///
-/// Nothing of the caller's environment comes through: it is `environment`, and `HOME`, `PWD` and `TMPDIR`, which are the root.
+/// It does not inherit the caller's environment: it gets `environment`, and `HOME`, `PWD` and `TMPDIR`, which are the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
-    /// Program and arguments; no shell reads them unless the first is one.
+    /// Program and arguments; without a shell unless the first word is one.
     pub words: Vec<String>,
-    /// Environment; `PATH` and `LANG` are among it.
+    /// Environment; includes `PATH` and `LANG`.
     pub environment: BTreeMap<String, String>,
-    /// Name of the user as whom it runs; None: whoever runs the engine.
+    /// Name of the user that it runs as; None: the user of the engine.
     pub user: Option<String>,
-    /// What it finds on its standard input; empty: nothing.
+    /// Content of its standard input; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input: String,
-    /// Folders that it finds empty and may write to, in memory and gone with it: `/tmp`, a folder for sockets in `/run`.
+    /// Empty writable folders in memory that vanish with it: `/tmp`, a folder for sockets in `/run`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub private: Vec<String>,
-    /// It is not confined to the root: it keeps all rights of its user, and writes wherever that may.
+    /// It is not confined to the root: it has all rights of its user, and may write wherever that user may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfined: bool,
     /// Exit statuses that count as success; empty: 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exit_statuses: Vec<u8>,
-    /// What it says of itself that is to be judged.
+    /// Figures in its output that are judged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<OwnFigure>,
-    /// Parts of its work that it reports with their bytes, operations and latencies.
+    /// Parts of its work that it reports with bytes, operations and latencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reports: Option<Reports>,
 }
@@ -44,7 +44,7 @@ impl Command {
     }
 }
 
-/// How a program reports parts of its work, and which of them are taken.
+/// How a program reports parts of its work, and which of them are used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Reports {
@@ -52,23 +52,22 @@ pub enum Reports {
     Fio(Vec<String>),
 }
 
-/// Stands for the most memory that any one of a command's processes held, in MiB.
+/// Name of the figure for the most memory that any one of a command's processes held, in MiB.
 pub const PEAK_MEMORY: &str = "peak-memory";
 
-/// Stands for the share of the space that was said to be free that could be written, in percent.
+/// Name of the figure for the share of the reported free space that could be written, in percent.
 pub const USABLE_SHARE: &str = "usable-share";
 
-/// Stands for what was written to all devices of the volume during the phase, in MiB.
+/// Name of the figure for the data written to all devices of the volume during the phase, in MiB.
 pub const DEVICE_WRITTEN: &str = "device-written";
 
-/// Stands for the processor's instructions for each item, of the workers themselves: in their program and in the kernel on their behalf.
+/// Name of the figure for instructions per item of the workers: in their program and in the kernel on their behalf.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// The same of everything that ran until all was durable: the workers, servers of filesystems, threads of the kernel, this program's own
-/// processes.
+/// The same for everything that ran until all data was durable: the workers, filesystem servers, kernel threads, this program's own processes.
 pub const ALL_INSTRUCTIONS: &str = "all-instructions";
 
-/// Variable in the environment of an engine on whose machine each instruction takes a nanosecond.
+/// Environment variable of an engine on a machine whose clock advances a nanosecond per instruction.
 pub const COUNTS_VARIABLE: &str = "BAKEOFF_COUNTS_INSTRUCTIONS";
 
 /// A figure that a program prints.
@@ -77,18 +76,17 @@ pub const COUNTS_VARIABLE: &str = "BAKEOFF_COUNTS_INSTRUCTIONS";
 pub struct OwnFigure {
     /// Unique within its command.
     pub name: String,
-    /// Where it stands in the output: a JSON pointer (RFC 6901), or else a regular expression whose first group, or whole match, is the
-    /// number. Of several places the last counts. [`PEAK_MEMORY`] is none that it prints, but what it was seen to take; [`DEVICE_WRITTEN`] is what
-    /// the kernel counted below it.
+    /// Its place in the output: a JSON pointer (RFC 6901), or else a regular expression whose first group, or whole match, is the number.
+    /// With several matches the last counts. [`PEAK_MEMORY`] is not printed but measured; [`DEVICE_WRITTEN`] is counted by the kernel.
     pub from: String,
-    /// Its unit; empty where it has none.
+    /// Its unit; may be empty.
     pub unit: String,
     /// Whether more is better.
     pub more_is_better: bool,
 }
 
 impl OwnFigure {
-    /// Its name with its unit, where that is not its name.
+    /// Its name with its unit, unless they are the same.
     pub fn titled(&self) -> String {
         if self.unit.is_empty() || self.unit == self.name {
             self.name.clone()

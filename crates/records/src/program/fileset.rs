@@ -1,6 +1,6 @@
-//! Filesets: the files that a workload lays out, as rules by which each is computed.
+//! Filesets: the files that a workload lays out, as rules that compute each file.
 //! In: made by `workload` from a workload file. Out: part of a [`super::Program`].
-//! Nothing is stored for each file, so that millions cost nothing.
+//! Nothing is stored per file, so that millions cost nothing.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Fileset {
     pub name: String,
     /// Directory below the root; empty for the root itself.
     pub directory: String,
-    /// Number of files, for each owner.
+    /// Number of files per owner.
     pub files: u64,
     /// With more than one owner, each worker has its own copy in `directory/<worker>`.
     pub per_worker: bool,
@@ -22,9 +22,9 @@ pub struct Fileset {
     pub names: Names,
     /// How large files are.
     pub size: Size,
-    /// What files hold.
+    /// Content of files.
     pub content: Content,
-    /// The fileset whose clones or copies these are: of the same names and sizes, and what was not written since is that one's.
+    /// The fileset that these are clones or copies of: with the same names and sizes, and the same content unless written since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<usize>,
 }
@@ -35,12 +35,11 @@ pub struct Fileset {
 pub enum Layout {
     /// All in one directory.
     Flat,
-    /// Filled one directory after the other with this many files: file `i` is in directory `i / n`, named in five digits.
+    /// Filled one directory after the other with this many files: file `i` is in directory `i / n`, named with five digits.
     PerDirectory(u64),
-    /// Spread evenly over this many directories named in five digits, as Bonnie++ does: file `i` is in directory
-    /// `i * n / files`.
+    /// Spread evenly over this many directories named with five digits, as Bonnie++ does: file `i` is in directory `i * n / files`.
     Directories(u64),
-    /// Hashed by name into two levels of this many directories each, named in two hexadecimal digits or more.
+    /// Hashed by name into two levels of this many directories each, named with two or more hexadecimal digits.
     Hashed(u64, u64),
 }
 
@@ -64,30 +63,30 @@ pub enum Names {
 pub enum Size {
     /// Uniform from the first to the second, both included, drawn from (seed, fileset, owner, index, generation).
     Uniform(u64, u64),
-    /// The fileset holds this many bytes in all, in files of at most `largest` bytes; all but the last are full.
+    /// The fileset holds this many bytes in total, in files of at most `largest` bytes; all but the last are full.
     Total {
         /// Bytes in all files together.
         bytes: u64,
-        /// Bytes in one file at most.
+        /// Most bytes of one file.
         largest: u64,
     },
 }
 
-/// Data that compresses as much as real data of a kind.
+/// Data that compresses as well as real data of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Sentences of a made-up language, its words as frequent as those of a natural one.
+    /// Sentences of an artificial language with the word frequencies of a natural one.
     Text,
     /// Lines of a web server's log.
     Logs,
 }
 
-/// What files hold. Shares in percent, of 4 KiB blocks; what is left is incompressible and unique.
+/// Content of files. Shares in percent, of 4 KiB blocks; the rest is incompressible and unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// What blocks look like to a compressor; absent: noise.
+    /// How blocks look to a compressor; absent: noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
     /// Share of every block that compresses to nothing.
@@ -96,6 +95,6 @@ pub struct Content {
     pub duplicate_percent: u8,
     /// All zeros; overrides the rest.
     pub zeros: bool,
-    /// Each 4 KiB block carries where and when it was written, and reads check it.
+    /// Each 4 KiB block records where and when it was written, and reads check it.
     pub verify: bool,
 }

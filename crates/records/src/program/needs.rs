@@ -1,12 +1,12 @@
-//! What a phase needs of a filesystem that not every one can do, and what its own tools are asked for.
-//! In: steps and settings of a program. Out: [`Need`]s, each found out where the work is done before any of it begins.
+//! Optional filesystem features that a phase needs, and actions of the filesystem's own tools.
+//! In: steps and settings of a program. Out: [`Need`]s, each probed in the working directory before the work begins.
 
 use super::{Group, Io, Over, Phase, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use strum::IntoStaticStr;
 
-/// Something that a filesystem can do or not.
+/// An optional feature of a filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
@@ -22,36 +22,36 @@ pub enum Need {
     Acl,
     /// O_TMPFILE.
     Tmpfile,
-    /// RWF_ATOMIC, for blocks of so many bytes.
+    /// RWF_ATOMIC, for blocks of this size in bytes.
     AtomicWrites(u64),
     /// RWF_DONTCACHE.
     Uncached,
-    /// A tool of its own.
+    /// A tool of the filesystem.
     Tool(VolumeTool),
 }
 
-/// What a filesystem's own tools are asked to do to it as a whole.
+/// Actions of a filesystem's own tools on the whole filesystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum VolumeTool {
-    /// Make the root something of which snapshots can be taken.
+    /// Prepare the root for snapshots.
     PrepareSnapshots,
     /// Take a snapshot of the root.
     Snapshot,
-    /// Delete one.
+    /// Delete a snapshot.
     DeleteSnapshot,
-    /// Wait until what was deleted is free again.
+    /// Wait until deleted space is free again.
     AwaitFreeSpace,
-    /// Put the root back to where it was when a snapshot was taken.
+    /// Restore the root to a snapshot.
     Rollback,
-    /// Read everything against its checksums, while it is mounted.
+    /// Verify all checksums while it is mounted.
     Scrub,
-    /// Check it, while it is not mounted.
+    /// Check it while it is unmounted.
     Check,
-    /// Take what is on one of its devices away, which leaves a blank one in its place.
+    /// Remove one of its devices with its content, leaving a blank device in its place.
     LoseDevice,
-    /// Put on that blank device again what it had.
+    /// Rebuild that blank device's content.
     Rebuild,
 }
 
@@ -61,24 +61,24 @@ impl VolumeTool {
         self.into()
     }
 
-    /// Whether it is done to a snapshot, whose number says which.
+    /// Whether it acts on a snapshot, given by its number.
     pub fn is_about_a_snapshot(self) -> bool {
         matches!(self, VolumeTool::Snapshot | VolumeTool::DeleteSnapshot | VolumeTool::Rollback)
     }
 
-    /// Whether it is done to a device of the volume, whose number, from 1 on, says which.
+    /// Whether it acts on a device of the volume, given by its number, from 1 on.
     pub fn is_about_a_device(self) -> bool {
         matches!(self, VolumeTool::LoseDevice | VolumeTool::Rebuild)
     }
 
-    /// Whether it changes what lies on the device.
+    /// Whether it changes data on the device.
     pub fn writes(self) -> bool {
         !matches!(self, VolumeTool::Scrub | VolumeTool::Check | VolumeTool::AwaitFreeSpace)
     }
 }
 
 impl Need {
-    /// In words, as the subject of a refusal: `reflinks`.
+    /// Its name as the subject of an error text: `reflinks`.
     pub fn title(self) -> String {
         match self {
             Need::Reflink => "reflinks".into(),
@@ -100,7 +100,7 @@ impl Need {
 }
 
 impl Phase {
-    /// Everything that the filesystem must be able to do for it.
+    /// All features that the filesystem needs for it.
     pub fn all_needs(&self) -> BTreeSet<Need> {
         let mut needs: BTreeSet<Need> = self.needs.iter().copied().collect();
         for group in &self.groups {

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// The trace's file, whole.
+    /// The whole trace file.
     pub trace: PathBuf,
-    /// Its contents, as `trace::checksum` has it; empty: whatever they are.
+    /// Checksum of its contents, by `trace::checksum`; empty: any contents.
     pub checksum: String,
-    /// Whether the program's own time passes between its calls; without it, a call is made as soon as those are over that it comes after.
+    /// Whether the program's own time between its calls is kept; without it, a call starts as soon as the calls it depends on are over.
     pub think: bool,
 }

@@ -1,22 +1,22 @@
-//! Steps: what is done on each item of a group.
+//! Steps: the operations on each item of a group.
 //! In: made by `workload` from a workload file. Out: part of a [`super::Program`], carried out by the engine.
 
 use super::{Command, OwnFigure, Replay, VolumeTool};
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-/// One operation on an item. On files unless it says otherwise.
+/// One operation on an item. On files unless stated otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Step {
-    /// Make the directories that lead to the file where they are missing; a step over directories makes them.
+    /// Make the missing directories that lead to the file; over directories, make the directories themselves.
     Mkdir,
     /// open(O_CREAT|O_TRUNC|O_WRONLY), 0600 unless chmod follows.
     Create,
     /// open(O_RDONLY).
     Open,
-    /// open(O_WRONLY|O_TRUNC) of a file that exists; the size is drawn anew.
+    /// open(O_WRONLY|O_TRUNC) of an existing file; the size is drawn anew.
     OpenTruncate,
     /// open(O_RDWR).
     OpenReadWrite,
@@ -38,16 +38,16 @@ pub enum Step {
     Chown,
     /// chmod(2) to 0644.
     Chmod,
-    /// stat(2), which fails where the file is missing.
+    /// stat(2), which fails if the file is missing.
     Stat,
     /// access(2): look the name up.
     LookUp,
-    /// Rename within the fileset's parent into this directory, under the same name: with a fileset in `mail/tmp`,
-    /// `Rename("new")` moves `mail/tmp/NAME` to `mail/new/NAME`, and the steps after it find the file there. A fileset in
-    /// `t` has the root as its parent. The directory is made before the phase's clock starts, where it is missing. Whoever
-    /// takes files from there needs a fileset of its own, in `mail/new`, with the same names.
+    /// Rename within the fileset's parent into this directory, under the same name: with a fileset in `mail/tmp`, `Rename("new")` moves
+    /// `mail/tmp/NAME` to `mail/new/NAME`, and later steps find the file there. A fileset in `t` has the root as its parent. A missing
+    /// directory is made before the phase's clock starts. A phase that takes files from there needs its own fileset in `mail/new`, with the
+    /// same names.
     Rename(String),
-    /// Hard link beside the file, with this suffix.
+    /// Hard link next to the file, with this suffix.
     Link(String),
     /// unlink(2).
     Unlink,
@@ -59,10 +59,10 @@ pub enum Step {
     Run(Box<Command>),
     /// open(O_TMPFILE|O_WRONLY) in the file's directory: a file without a name.
     OpenTmpfile,
-    /// Give the open file without a name its own (linkat of /proc/self/fd).
+    /// Link the open unnamed file under its own name (linkat of /proc/self/fd).
     LinkTmpfile,
-    /// Clone the file (FICLONE) to the same name in this directory, which is found as that of [`Step::Rename`] is; the file stays. Whoever works on the
-    /// clones needs a fileset of its own there, which `copies` this one.
+    /// Clone the file (FICLONE) to the same name in this directory, located as for [`Step::Rename`]; the file stays. A phase over the clones
+    /// needs its own fileset there, which `copies` this one.
     Reflink(String),
     /// Copy the file within the kernel (copy_file_range(2)), to where [`Step::Reflink`] would clone it.
     CopyRange(String),
@@ -72,11 +72,11 @@ pub enum Step {
     PunchHole,
     /// truncate(2) to this share of its size, in percent.
     Truncate(u8),
-    /// setxattr(2) of `user.bakeoff`, with so many bytes.
+    /// setxattr(2) of `user.bakeoff`, with this many bytes.
     SetXattr(u32),
     /// getxattr(2) of the same.
     GetXattr,
-    /// setxattr(2) of an access control list that names one more user.
+    /// setxattr(2) of an access control list with one more user.
     SetAcl,
     /// getxattr(2) of the same.
     GetAcl,
@@ -84,13 +84,14 @@ pub enum Step {
     Readahead,
     /// posix_fadvise(POSIX_FADV_DONTNEED) of the whole open file.
     DropCached,
-    /// Write files of the fileset, from the first that is not there, until the filesystem is so full in percent, as df(1) says it, or has no space (over space).
+    /// Write files of the fileset, from the first missing one, until the filesystem reaches this use in percent, as df(1) reports it, or has
+    /// no space (over space).
     Fill(u8),
-    /// Wait until the filesystem is no fuller than this, in percent; two minutes at most (over space).
+    /// Wait until the use is at most this, in percent; two minutes at most (over space).
     AwaitSpace(u8),
-    /// Have the filesystem's own tool do this (over the volume, whose only step it is), and tell these figures of it.
+    /// Run this action of the filesystem's own tool (over the volume, whose only step it is), and report these figures of it.
     Volume(VolumeTool, Vec<OwnFigure>),
-    /// Make the tree that a recorded program found (over a trace, whose only step it is).
+    /// Make the file tree that a recorded program found (over a trace, whose only step it is).
     LayOut(Box<Replay>),
     /// Make the calls that a recorded program made (over a trace, whose only step it is).
     Replay(Box<Replay>),
