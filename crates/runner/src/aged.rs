@@ -1,6 +1,6 @@
-//! Aged contenders: which there are, and how their images are made where the cache has none.
+//! Aged contenders: their list, and how their images are made if the cache has none.
 //! In: a plan's ages, staging's target, the engine. Out: keys of images in the cache, with their measured state.
-//! Every contender lives through the same history; what differs is what its filesystem made of it.
+//! Every contender gets the same history; only the filesystem's response differs.
 
 use crate::agent::Agent;
 use crate::trial::Stop;
@@ -17,11 +17,11 @@ use workload::ageing::{Aged, Ageing, FOLDER, Layout, Survey};
 use workload::program::Durable;
 use workload::quantity::show_bytes;
 
-/// Files of which extents are asked at most.
+/// Most files whose extents are read.
 const SAMPLE: u64 = 100_000;
-/// Seconds that a history may take.
+/// Time limit of a history, in seconds.
 const TIME_LIMIT: u64 = 14 * 24 * 3600;
-/// How long the ager may be silent: one writing back of everything, on a slow disk.
+/// Longest silence of the ager: one writeback of everything, on a slow disk.
 const SILENCE: Duration = Duration::from_secs(3600);
 
 /// The cache of aged images.
@@ -29,7 +29,7 @@ pub fn cache(ages: &Ages) -> AgedCache {
     AgedCache::new(ages.folder.clone(), ages.limit)
 }
 
-/// What ageing needs beside staging.
+/// What ageing needs besides staging.
 #[derive(Clone)]
 pub struct Ager {
     /// The command that starts the engine.
@@ -38,7 +38,7 @@ pub struct Ager {
     pub stop: Stop,
 }
 
-/// One contender's age, worked out for a volume.
+/// One contender's age, computed for a volume.
 pub(crate) struct Wanted {
     /// "ext4 old 80%".
     title: String,
@@ -49,7 +49,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What a contender wants on this target; None where it is fresh.
+    /// The age of a contender on this target; None if it is fresh.
     pub fn of(ages: &Ages, contender: &Contender, volume: u64) -> Result<Option<Self>, VenueError> {
         let Some((profile, fill)) = ages.of(contender) else {
             return match contender.ageing() {
@@ -75,7 +75,7 @@ impl Wanted {
         Ok(Some(Self { title, profile: profile.clone(), fill, ageing, commits }))
     }
 
-    /// All that the image follows from beside the filesystem.
+    /// Everything that determines the image besides the filesystem.
     pub fn recipe(&self) -> String {
         json!({ "history": self.ageing.history, "sync": self.ageing.sync_bytes, "commits": self.commits }).to_string()
     }
@@ -104,7 +104,7 @@ impl Wanted {
         Ok(())
     }
 
-    /// The history, the git history, and a look at what they left.
+    /// Runs the history and the git history, and surveys the result.
     fn live(&self, stage: &Stage<'_>, ager: &Ager, watcher: &mut dyn Watcher) -> Result<(Aged, Layout), VenueError> {
         let ageing = Ageing { root: stage.top().into(), durable: stage.durable().clone(), ..self.ageing.clone() };
         let mut agent = Agent::start(stage.enter(), &ager.agent, Arc::clone(&ager.stop))?;

@@ -1,6 +1,7 @@
-//! The runner's end of the agent seam: starts the engine's process, or reaches one that was started elsewhere, and talks JSON lines with it.
-//! In: requests. Out: replies, or an [`AgentError`] that says how the process ended.
-//! A crash, a hang or a babbling agent is an error of the trial, never of the run.
+//! The runner's side of the agent interface: starts the engine's process, or reaches one that was started elsewhere, and exchanges JSON lines
+//! with it.
+//! In: requests. Out: replies, or an [`AgentError`] that states how the process ended.
+//! A crash, a hang or invalid output of an agent is an error of the trial, never of the run.
 
 use records::Cause;
 use staging::Line;
@@ -18,22 +19,22 @@ use workload::message::{LINE_LIMIT, Lack, Message as _, PROTOCOL, Reply, Request
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::Program;
 
-/// How long the agent may take for what is not a phase: starting, loading, counting.
+/// Time limit of requests other than phases: starting, loading, counting.
 const ANSWER_LIMIT: Duration = Duration::from_secs(120);
-/// How much longer than its own limit a phase may stay silent before the agent counts as hung.
+/// How much longer than its own limit a phase may be silent before the agent counts as hung.
 const GRACE: Duration = Duration::from_secs(60);
-/// How often a waiting runner looks whether it was asked to stop.
+/// Interval at which a waiting runner checks for a stop request.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a killed engine is waited for.
+/// How long to wait for a killed engine to end.
 const REAP_LIMIT: Duration = Duration::from_secs(5);
-/// Bytes of the agent's standard error that are kept for the message.
+/// Bytes of the agent's standard error kept for the message.
 const STDERR_KEPT: usize = 4096;
-/// How long the end of its standard error is waited for after its exit.
+/// How long to wait for the end of its standard error after its exit.
 const WORDS_LIMIT: Duration = Duration::from_secs(1);
 /// Replies that may wait unread.
 const REPLIES_WAITING: usize = 256;
 
-/// Why the agent could not answer.
+/// Why the agent did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The process could not be started.
@@ -41,9 +42,9 @@ pub enum AgentError {
     NotStarted {
         /// The command.
         line: String,
-        /// What the system answered.
+        /// The system's error text.
         answer: String,
-        /// Whether it may work the next time.
+        /// Whether a retry may succeed.
         cause: Cause,
     },
     /// The process ended by itself.
@@ -51,41 +52,41 @@ pub enum AgentError {
     Ended {
         /// Exit status or signal.
         how: String,
-        /// What it printed last.
+        /// The end of its output.
         last_words: String,
-        /// Whether that had to do with what it was asked.
+        /// Whether the request caused it.
         cause: Cause,
     },
     /// It did not answer in time.
     #[error("the engine did not answer within {seconds} s while {doing}; its process was killed")]
     Hung {
-        /// What was asked.
+        /// The request.
         doing: String,
-        /// How long it was waited for.
+        /// How long the runner waited.
         seconds: u64,
     },
-    /// It answered with something else than was asked for.
+    /// The answer does not fit the request.
     #[error("the engine answered `{got}` while {doing}; this is a bug in bakeoff")]
     Unexpected {
-        /// What was asked.
+        /// The request.
         doing: String,
         /// The answer, shortened.
         got: String,
     },
-    /// It speaks another version of the protocol.
+    /// It has another version of the protocol.
     #[error("the engine has protocol {found} and this bakeoff has {PROTOCOL}; both must come from the same build")]
     OtherProtocol {
-        /// Version that it named.
+        /// Its version.
         found: u32,
     },
-    /// A phase failed; the agent lives on.
+    /// A phase failed; the agent still runs.
     #[error("{reason}")]
     PhaseFailed {
         /// Why, in one sentence.
         reason: String,
-        /// What was done until then.
+        /// Results until then.
         partial: Option<Box<PhaseOutcome>>,
-        /// Something of it was ended from outside, by a signal.
+        /// A signal from outside killed part of it.
         killed: bool,
     },
     /// The user asked to stop.
@@ -104,7 +105,7 @@ impl AgentError {
         }
     }
 
-    /// Whether it may work the next time.
+    /// Whether a retry may succeed.
     pub fn cause(&self) -> Cause {
         match self {
             AgentError::NotStarted { cause, .. } | AgentError::Ended { cause, .. } => *cause,
@@ -128,17 +129,17 @@ pub struct Agent {
 
 /// Where it runs.
 enum Body {
-    /// A process beside this one, and its last words.
+    /// A child process, and the end of its output.
     Child { child: Child, last_words: Tail },
-    /// One that was started where the stage is.
+    /// A process that was started where the stage is.
     Elsewhere { fate: Box<dyn Fn() -> String + Send>, hang_up: Box<dyn Fn() + Send> },
 }
 
 impl Agent {
-    /// Starts `command` (the program and its arguments), behind `prefix` where the stage asks for one.
+    /// Starts `command` (the program and its arguments), prefixed with `prefix` if the stage needs one.
     ///
     /// # Errors
-    /// The process cannot be started, does not say hello in time, or speaks another protocol.
+    /// The process cannot be started, does not send its hello in time, or has another protocol.
     pub fn start(
         prefix: &[String],
         command: &[String],
@@ -151,9 +152,9 @@ impl Agent {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // The mark by which `clean` knows an engine that outlived its run.
+            // `clean` recognises an engine that outlived its run by this variable.
             .env(system::process::OWNER_VARIABLE, system::process::Process::current().to_string())
-            // A group of its own: Ctrl-C reaches the runner alone, which then ends things in order.
+            // A group of its own: Ctrl-C reaches only the runner, which then stops everything in order.
             .process_group(0)
             .spawn()
             .map_err(|error| AgentError::NotStarted {
@@ -168,10 +169,10 @@ impl Agent {
         Self::greeted(Body::Child { child, last_words }, input, output, stop)
     }
 
-    /// Talks with an engine that was started elsewhere.
+    /// Connects to an engine that was started elsewhere.
     ///
     /// # Errors
-    /// It does not say hello in time, or speaks another protocol.
+    /// It does not send its hello in time, or has another protocol.
     pub fn over(line: Line, stop: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<Self, AgentError> {
         let Line { input, output, fate, hang_up } = line;
         Self::greeted(Body::Elsewhere { fate, hang_up }, input, output, stop)
@@ -193,7 +194,7 @@ impl Agent {
         }
     }
 
-    /// Hands over a program; the phases that the filesystem cannot do are answered.
+    /// Loads a program; returns the phases that the filesystem cannot run.
     pub fn load(&mut self, program: &Program) -> Result<Vec<Lack>, AgentError> {
         self.ask(&Request::Load(Box::new(program.clone())))?;
         match self.answer("loading the program", ANSWER_LIMIT)? {
@@ -232,7 +233,7 @@ impl Agent {
         self.performed(limit, progress)
     }
 
-    /// Performs the next slice; the outcome of the whole phase after the last.
+    /// Performs the next slice; returns the outcome of the whole phase after the last one.
     ///
     /// # Errors
     /// As [`Agent::perform`].
@@ -242,7 +243,7 @@ impl Agent {
     }
 
     fn performed(&mut self, limit: Duration, progress: Progress) -> Result<Option<PhaseOutcome>, AgentError> {
-        // The engine ends the phase itself at its limit; whatever it says meanwhile, it gets no longer than a little more.
+        // The engine ends the phase itself at its limit; whatever it sends meanwhile, it gets only a little longer.
         let end = Instant::now() + limit + GRACE;
         loop {
             match self.answer_until("performing a phase", end, limit + GRACE)? {
@@ -254,7 +255,7 @@ impl Agent {
         }
     }
 
-    /// Has one client among several prepare a pass; it is ready when this returns, and begins when [`Agent::begin`] says.
+    /// Has one of several clients prepare a pass; it is ready when this returns, and begins on [`Agent::begin`].
     ///
     /// # Errors
     /// It cannot be prepared.
@@ -266,7 +267,7 @@ impl Agent {
         }
     }
 
-    /// Has a prepared pass begin, by CLOCK_MONOTONIC of its machine; `None`: not at all.
+    /// Starts a prepared pass at a time of its machine's CLOCK_MONOTONIC; `None`: cancels it.
     ///
     /// # Errors
     /// The process is gone.
@@ -274,10 +275,10 @@ impl Agent {
         self.ask(&at_ns.map_or(Request::Cancel, |at_ns| Request::Start { at_ns }))
     }
 
-    /// What it says next of a pass that was begun, if it says anything within `patience`.
+    /// The next message about a started pass, if one arrives within `patience`.
     ///
     /// # Errors
-    /// The process is gone, or says what cannot be understood.
+    /// The process is gone, or its message is invalid.
     pub fn hear(&mut self, patience: Duration) -> Result<Option<Reply>, AgentError> {
         match self.replies.recv_timeout(patience) {
             Ok(Ok(reply)) => Ok(Some(reply)),
@@ -287,7 +288,7 @@ impl Agent {
         }
     }
 
-    /// Lives through a history; `silence` is how long it may say nothing.
+    /// Runs an ageing history; `silence` is the longest allowed time without a message.
     pub fn age(&mut self, ageing: &Ageing, silence: Duration, progress: Progress) -> Result<Aged, AgentError> {
         self.ask(&Request::Age(Box::new(ageing.clone())))?;
         loop {
@@ -299,7 +300,7 @@ impl Agent {
         }
     }
 
-    /// Looks how files lie.
+    /// Surveys the file layout.
     pub fn survey(&mut self, survey: &Survey, limit: Duration) -> Result<Layout, AgentError> {
         self.ask(&Request::Survey(Box::new(survey.clone())))?;
         match self.answer("inspecting the layout of files", limit)? {
@@ -317,7 +318,7 @@ impl Agent {
         }
     }
 
-    /// Counts the bytes in the page cache of a sample of a phase's files, and these files; `None` where nothing can say.
+    /// Counts the cached bytes of a sample of a phase's files, and these files; `None` if they cannot be counted.
     pub fn count_cached(&mut self, phase: usize) -> Result<Option<(u64, u64)>, AgentError> {
         self.ask(&Request::CountCached { phase })?;
         match self.answer("counting cached pages", ANSWER_LIMIT)? {
@@ -327,7 +328,7 @@ impl Agent {
         }
     }
 
-    /// Measures what this machine's memory allows.
+    /// Measures the ceiling of this machine's memory.
     pub fn measure_ceiling(&mut self) -> Result<Ceiling, AgentError> {
         self.ask(&Request::MeasureCeiling)?;
         match self.answer("measuring the ceiling", ANSWER_LIMIT)? {
@@ -336,9 +337,9 @@ impl Agent {
         }
     }
 
-    /// Ends the process in order; one that does not go is ended by its id.
+    /// Ends the process in order; kills it if it does not end.
     pub fn quit(mut self) {
-        // A process that is already gone cannot take the request; reaping it is all that is left.
+        // A process that is already gone cannot take the request; only reaping is left.
         let _ = self.ask(&Request::Quit);
         self.input = None;
         let Body::Child { child, .. } = &mut self.body else { return };
@@ -396,9 +397,9 @@ impl Agent {
     fn kill(&mut self) {
         match &mut self.body {
             Body::Child { child, .. } => {
-                // Both fail only where the process is gone already, which is what is wanted.
+                // Both fail only if the process is gone already.
                 let _ = child.kill();
-                // One that waits for a device in the kernel is left behind, killed: it ends when that answers.
+                // A process that waits for a device in the kernel is left behind, killed: it ends when the device responds.
                 let _ = system::process::reap(child, REAP_LIMIT);
             }
             Body::Elsewhere { hang_up, .. } => hang_up(),
@@ -412,7 +413,7 @@ impl Drop for Agent {
     }
 }
 
-/// What is there within a second, looked for again and again.
+/// Polls for a value for up to a second.
 fn awaited<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     (0..100).find_map(|_| {
         look().or_else(|| {
@@ -422,7 +423,7 @@ fn awaited<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     })
 }
 
-/// What a reply says that is not the one which was waited for.
+/// The error for a reply other than the expected one.
 fn failed(doing: &str, reply: Reply) -> AgentError {
     match reply {
         Reply::Failed { reason, partial, killed, .. } => AgentError::PhaseFailed { reason, partial, killed },

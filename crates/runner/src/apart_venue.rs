@@ -1,5 +1,5 @@
-//! A place of its own for each contender, so that all of them can be mounted at the same time: images, or the parts of a device.
-//! In: a plan on images, or on a device that is split. Out: a venue for each contender; on a part, another one from round to round.
+//! A separate place for each contender, so that all can be mounted at the same time: images, or the parts of a device.
+//! In: a plan on images, or on a device that is split. Out: a venue per contender; parts are swapped from round to round.
 
 use crate::aged::Ager;
 use crate::order;
@@ -13,11 +13,11 @@ use system::Journal;
 
 /// As many places as the plan has contenders.
 pub struct ApartVenue {
-    /// One for each place; parts in their order on the device.
+    /// One per place; parts in their order on the device.
     each: Vec<StagingVenue>,
     /// The place of each contender in this round.
     of: Vec<usize>,
-    /// What draws who has which part; `None` where contenders keep their places.
+    /// Seed for the assignment of parts; `None` if contenders keep their places.
     seed: Option<u64>,
 }
 

@@ -1,26 +1,26 @@
-//! What was tried and how it went: what need not be done again, what is tried again, and who takes no part any more.
+//! Attempts and their outcomes: which trials are done, which are repeated, and which contenders drop out.
 //! In: trials, from the ledger and as they end. Out: answers for the run loop.
-//! Everything that is tried again is bounded: within a block, in a row, and over the run.
+//! All repetitions are bounded: within a round, in a row, and over the run.
 
 use judge::FAILURES_IN_A_ROW;
 use records::{Cause, Sampling, TrialRecord, TrialStatus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A disturbed trial is repeated this often at most.
+/// Most repetitions of a disturbed trial.
 const REPETITIONS: u32 = 1;
-/// Repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine
-/// that is always disturbed or full, repeating everything only takes longer.
+/// Most repetitions of disturbed trials, and as many attempts after failures, over the whole run, as a share of its trials: on a machine that
+/// is always disturbed or full, repeating everything only takes longer.
 const SHARE: f64 = 0.1;
-/// Seconds of a trial that is repeated for a disturbance, at most, where no budget decides.
+/// Longest trial that is repeated for a disturbance if no budget decides, in seconds.
 const LONGEST_REPEATED: f64 = 60.0;
-/// Disturbed passes that are repeated at once however short the run is.
+/// Disturbed passes that may be repeated at once even in a short run.
 const PASSES_AT_LEAST: u32 = 3;
-/// Attempts after failures over the run that are allowed however short it is.
+/// Attempts after failures that are allowed even in a short run.
 const AGAIN_AT_LEAST: u32 = 10;
-/// How long is waited before a trial that failed for a cause that passes is tried again within its block.
+/// Waits before retries of a trial within its round after a temporary failure.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// The same where it may last: one that fails again in the same way does.
+/// The same for an unclear cause: the same failure again means that it is permanent.
 const WAITS_UNCLEAR: [Duration; 1] = [Duration::from_secs(1)];
 
 /// (contender, workload).
@@ -38,18 +38,18 @@ struct Attempted {
     seconds: f64,
 }
 
-/// What is known of the attempts of a run.
+/// All attempts of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     done: BTreeMap<(u32, usize, usize), Attempted>,
-    /// Contenders that take no part any more.
+    /// Contenders that have dropped out.
     pub out: BTreeSet<usize>,
     /// Contenders that were staged at least once.
     staged: BTreeSet<usize>,
-    /// Blocks in a row in which a pair failed, and the last of them.
+    /// Consecutive rounds in which a pair failed, and the last of them.
     failures: BTreeMap<Pair, (u32, u32)>,
     repeated: u32,
-    /// Seconds that these took.
+    /// Seconds spent on them.
     repeated_seconds: f64,
     again: u32,
     /// Passes that were performed, and those of them that were repeated at once.
@@ -57,17 +57,17 @@ pub(crate) struct Attempts {
     passes_repeated: u32,
 }
 
-/// What is to be done after a trial.
+/// What to do after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next one.
+    /// The next trial.
     Another,
-    /// The same again, after a wait.
+    /// The same trial again, after a wait.
     Again(Duration),
 }
 
 impl Attempts {
-    /// Takes in a trial.
+    /// Records a trial.
     pub fn note(&mut self, trial: &TrialRecord, work: usize) {
         let contender = trial.contender as usize;
         if trial.found.is_some() {
@@ -89,7 +89,7 @@ impl Attempts {
         let row = self.failures.entry((contender, work)).or_default();
         *row = match *row {
             _ if !is_failure => (0, trial.block),
-            // Attempts within one block are one failure.
+            // Failed attempts within one round count as one failure.
             (count, block) if count > 0 && block == trial.block => (count, block),
             (count, _) => (count + 1, trial.block),
         };
@@ -99,7 +99,7 @@ impl Attempts {
         self.done.insert(place, Attempted { count, failed, status, cause, reason, seconds: trial.took() });
     }
 
-    /// Gives every pair that failed too often one more attempt: whoever goes on with a run may have mended the cause.
+    /// Gives every pair that failed too often one more attempt: the cause may have been fixed before the resume.
     pub fn another_chance(&mut self) {
         for (count, _) in self.failures.values_mut() {
             *count = (*count).min(FAILURES_IN_A_ROW - 1);
@@ -112,21 +112,21 @@ impl Attempts {
         share.max(PASSES_AT_LEAST).saturating_sub(self.passes_repeated)
     }
 
-    /// Trials that were carried out, each place of the plan once.
+    /// Places of the plan with a finished trial.
     pub fn places(&self) -> usize {
         self.done.len()
     }
 
-    /// Whether anything of a block was carried out.
+    /// Whether any trial of a round was carried out.
     pub fn has_block(&self, block: u32) -> bool {
         self.done.keys().any(|(done, _, _)| *done == block)
     }
 
-    /// The number of the next attempt at a place; None where nothing is to be done there any more.
+    /// The number of the next attempt at a place; None if nothing is left to do there.
     pub fn next(&self, place: (u32, usize, usize)) -> Option<u32> {
         match self.done.get(&place) {
             None => Some(0),
-            // It was left like that by a process that ended, or by a run that is gone on with.
+            // A process that ended left it like that, or the run is being resumed.
             Some(before) if before.status == TrialStatus::Failed && before.cause == Some(Cause::Passing) => {
                 Some(before.count)
             }
@@ -134,13 +134,13 @@ impl Attempts {
         }
     }
 
-    /// Whether a pair takes no part any more.
+    /// Whether a pair has dropped out.
     pub fn is_out(&self, pair: Pair) -> bool {
         let failed = self.failures.get(&pair).is_some_and(|(count, _)| *count >= FAILURES_IN_A_ROW);
         self.out.contains(&pair.0) || failed
     }
 
-    /// What to do after the trial that was noted last at this place; `planned`: trials of the run so far.
+    /// What to do after the last recorded trial at this place; `planned`: trials of the run so far.
     pub fn after(&self, place: (u32, usize, usize), planned: u32, sampling: &Sampling, begun_at: u32) -> Next {
         let Some(last) = self.done.get(&place) else { return Next::Another };
         let share = (f64::from(planned) * SHARE).ceil() as u32;
@@ -166,8 +166,8 @@ impl Attempts {
         }
     }
 
-    /// Whether so many seconds more may go into repetitions: of a budget the same share as of the trials, so that one long trial
-    /// does not cost a block of all others. Without a budget a trial that took minutes, as in an emulated guest, is marked instead.
+    /// Whether so many more seconds may go into repetitions: the same share of the budget as of the trials, so that one long trial does not
+    /// cost all others a round. Without a budget a trial that took minutes, as in an emulated guest, is marked instead.
     fn is_worth(&self, seconds: f64, budget: Option<f64>) -> bool {
         match budget {
             Some(budget) => self.repeated_seconds + seconds <= budget * SHARE,
@@ -175,8 +175,8 @@ impl Attempts {
         }
     }
 
-    /// Whether a contender goes out after the last trial at this place: it was never staged, and its cause lasts, came back at once,
-    /// or did not pass for as many blocks as are borne.
+    /// Whether a contender drops out after the last trial at this place: it was never staged, and the cause is permanent, came back at once,
+    /// or did not pass for the tolerated number of rounds.
     pub fn goes_out(&self, place: (u32, usize, usize)) -> Option<(Cause, String)> {
         let last = self.done.get(&place).filter(|last| last.status == TrialStatus::Failed)?;
         let cause = last.cause.filter(|_| !self.staged.contains(&place.1))?;

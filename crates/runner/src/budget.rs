@@ -1,24 +1,24 @@
-//! What a budget buys and what it leaves open, in words; and whether the next trial still fits.
-//! In: the judge's table and decision, times of trials. Out: sentences for whoever watches and for the ledger.
+//! What a budget allows and what it leaves undecided, as text; and whether the next trial still fits.
+//! In: the judge's table and decision, times of trials. Out: sentences for the watcher and for the ledger.
 
 use judge::{Decision, Open, Policy, RESOLUTION, Table};
 use records::{Sampling, Until};
 use std::collections::BTreeMap;
 
-/// Operations whose open figures are named at the end of a run; the others are counted.
+/// Operations whose undecided figures are listed at the end of a run; the others are counted.
 const NAMED: usize = 8;
 
-/// How much longer than the budget the least blocks may take, where they are run first.
+/// Limit for the least rounds, if they are completed first, as a multiple of the budget.
 const SCREEN: f64 = 2.0;
 
-/// Seconds that there are for a run in which so many blocks are done, and whose least blocks would end after so many seconds.
+/// Time limit in seconds of a run with so many finished rounds, whose least rounds would end after `screened` seconds.
 pub fn limit(sampling: &Sampling, blocks: u32, screened: f64) -> Option<f64> {
     let screening = sampling.screen_first && blocks < sampling.range().0;
     let stretched = |budget: f64| (screening && screened <= budget * SCREEN).then_some(budget * SCREEN);
     sampling.budget_seconds.map(|budget| stretched(budget).unwrap_or(budget))
 }
 
-/// The judge's policy for these sampling rules, `gone` seconds into the run, of which there are so many (see `limit`).
+/// The judge's policy for these sampling rules, `gone` seconds into the run, with this time limit (see `limit`).
 pub fn policy(sampling: &Sampling, gone: f64, limit: Option<f64>) -> Policy {
     let (min_blocks, max_blocks) = sampling.range();
     Policy {
@@ -48,19 +48,19 @@ struct Took {
 pub struct Times(BTreeMap<(usize, usize), Took>);
 
 impl Times {
-    /// Takes in a trial.
+    /// Records a trial.
     pub fn note(&mut self, pair: (usize, usize), seconds: f64) {
         let took = self.0.entry(pair).or_default();
         *took = Took { sum: took.sum + seconds, count: took.count + 1, longest: took.longest.max(seconds) };
     }
 
-    /// Seconds of a block of all pairs that were tried.
+    /// Seconds of a round of all pairs that were tried.
     pub fn of_block(&self) -> f64 {
         self.0.values().map(|took| took.sum / f64::from(took.count.max(1))).sum()
     }
 
-    /// Seconds that the next trial of this pair takes at most, as far as is known: as the longest of its own so far, else of other
-    /// contenders' on the same workload; `None` where there was none. A mean would have every second run overrun its budget.
+    /// The likely longest time in seconds of the next trial of this pair: its longest trial so far, else the longest of other contenders on
+    /// the same workload; `None` if there was none. With a mean, half of all runs would exceed their budget.
     pub fn expected(&self, (contender, work): (usize, usize)) -> Option<f64> {
         if let Some(own) = self.0.get(&(contender, work)) {
             return Some(own.longest);
@@ -70,7 +70,7 @@ impl Times {
     }
 }
 
-/// What the judge says after a block; after the first one of a run with a budget, also what the rest of it will buy.
+/// The judge's decision after a round; after the first one of a run with a budget, also what the rest of it allows.
 pub fn after_block(table: &Table, policy: &Policy, decision: &Decision, first: bool) -> String {
     if !first || !decision.goes_on() || policy.seconds_left.is_none() {
         return decision.text.clone();
@@ -81,14 +81,14 @@ pub fn after_block(table: &Table, policy: &Policy, decision: &Decision, first: b
     }
 }
 
-/// Why a run with a budget ended, what stayed open, and how long that would have taken; `why` where it was not the decision.
+/// Why a run with a budget ended, what is undecided, and how long that would have taken; `why` if it was not the decision.
 pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&str>) -> String {
     let text = why.unwrap_or(&decision.text);
     if decision.open.is_empty() || policy.seconds_left.is_none() {
         return text.into();
     }
     let mut text = format!("{text} Open: {}.", named(table, &decision.open));
-    // A decision that ends a run for its budget says itself what the rest would take.
+    // A decision that ends a run for its budget already states what the rest would take.
     let is_told = why.is_none() && decision.reason == judge::Reason::Budget;
     let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
     let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
@@ -98,10 +98,10 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&
     text
 }
 
-/// Share of the budget by which a run may overrun it before its ending explains why.
+/// Share of the budget by which a run may exceed it before its ending explains why.
 const UNEXPLAINED: f64 = 0.1;
 
-/// What is added to a run's ending that took so many seconds: why it took longer than there was, where it did.
+/// Text to append to a run's ending if it took longer than its limit.
 pub fn overrun(seconds: f64, limit: Option<f64>) -> Option<String> {
     let limit = limit.filter(|limit| seconds > limit * (1.0 + UNEXPLAINED))?;
     Some(format!(
@@ -158,7 +158,7 @@ mod tests {
         assert!(reason.contains("instead of 2 min: a trial"), "{reason}");
     }
 
-    /// Two contenders, one operation, samples that do not tell.
+    /// Two contenders, one operation, samples that decide nothing.
     fn table() -> Table {
         let sample = |block, value| Sample { block, value, ..Sample::default() };
         let cell = |contender, values: [f64; 3]| Cell {

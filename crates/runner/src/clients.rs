@@ -1,6 +1,6 @@
-//! A venue whose work many clients do: what is staged here is worked on by engines that somebody else leads.
-//! In: a venue, and the socket at which the clients are led. Out: the same stages, with an engine and caches that are everybody's.
-//! Everything else of a trial is as with one engine.
+//! A venue with several clients: the stages here are used by engines that a coordinator leads.
+//! In: a venue, and the coordinator's socket. Out: the same stages, with the engines and caches of all clients.
+//! All else in a trial is as with one engine.
 
 use crate::venue::{Venue, VenueError};
 use crate::watch::Watcher;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use system::{Evidence, Snapshot};
 use workload::message::{LINE_LIMIT, Message as _, Reply, Request};
 
-/// How long emptying the caches of all machines may take.
+/// Time limit for emptying the caches of all machines.
 const CACHES: Duration = Duration::from_secs(700);
 
 /// Stages of another venue, worked on by many clients.
@@ -24,7 +24,7 @@ pub struct ClientsVenue {
 }
 
 impl ClientsVenue {
-    /// The stages of `inner`, with the clients that are led at this socket.
+    /// The stages of `inner`, with the clients of the coordinator at this socket.
     pub fn new(inner: Box<dyn Venue>, at: PathBuf) -> Self {
         Self { inner, at }
     }
@@ -51,7 +51,7 @@ struct ClientsStage<'a> {
 }
 
 impl ClientsStage<'_> {
-    /// Asks whoever leads the clients one question beside those of the engine.
+    /// Sends the coordinator one request besides those of the engine.
     fn ask(&self, request: &Request) -> Result<Reply, String> {
         let answered = || -> std::io::Result<Reply> {
             let stream = UnixStream::connect(self.at)?;
@@ -70,7 +70,7 @@ impl ClientsStage<'_> {
         answered().map_err(|error| format!("sending a request to the clients at {}: {error}", self.at.display()))
     }
 
-    /// Writes back on all other machines, and empties their caches; on how many, and where that was not possible.
+    /// Writes back on all other machines, and empties their caches; returns on how many, and where it was not possible.
     fn everywhere(&self, drop: bool) -> (u32, Vec<String>) {
         match self.ask(&Request::EmptyCaches { drop }) {
             Ok(Reply::Emptied { hosts, refused }) => (hosts, refused),
@@ -108,7 +108,7 @@ impl Staged for ClientsStage<'_> {
             output: Box::new(output),
             fate: Box::new(|| "the leader of the clients closed the connection".into()),
             hang_up: Box::new(move || {
-                // Fails only where the other end is gone already.
+                // Fails only if the other end is gone already.
                 let _ = hung_up.shutdown(Shutdown::Both);
             }),
         }))

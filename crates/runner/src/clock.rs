@@ -1,14 +1,14 @@
-//! The run's clocks: one that people set, for stamps, and one that only goes forward, for every duration.
-//! In: nothing. Out: stamps, elapsed time, waits.
-//! Tests put a stand-in here, whose wall clock jumps and whose waits take no time.
+//! The run's clocks: the wall clock for time stamps, and the monotonic clock for every duration.
+//! In: nothing. Out: time stamps, elapsed time, waits.
+//! Tests use a stand-in, whose wall clock jumps and whose waits take no time.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What a run asks of time.
+/// A run's view of time.
 pub trait Clock {
-    /// Milliseconds since 1970 by the wall clock; for showing only.
+    /// Milliseconds since 1970 by the wall clock; for display only.
     fn stamp_ms(&self) -> i64;
-    /// Time since some fixed moment, by a clock that nobody sets.
+    /// Time since some fixed moment, by the monotonic clock.
     fn steady(&self) -> Duration;
     /// Waits.
     fn wait(&self, time: Duration);
@@ -40,7 +40,7 @@ impl Clock for MachineClock {
     }
 }
 
-/// Waits in parts, and looks between them whether to stop; true where it was asked to.
+/// Waits in parts, and checks in between whether to stop; true if stopped.
 pub(crate) fn wait_unless(clock: &dyn Clock, time: Duration, stop: &dyn Fn() -> bool) -> bool {
     const PART: Duration = Duration::from_millis(100);
     let mut left = time;

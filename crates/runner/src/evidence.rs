@@ -1,5 +1,5 @@
-//! What the machine saw during a pass, weighed against what the engine says it did.
-//! In: two snapshots, the phase as asked for, the outcome. Out: the ledger's [`Evidence`], with remarks in few words.
+//! Evidence of the machine during a pass, compared with what the engine reports.
+//! In: two snapshots, the phase as requested, the outcome. Out: the ledger's [`Evidence`], with short remarks.
 //! The rules and numbers are those of docs/method.md.
 
 use records::{DiskLateness, Evidence};
@@ -9,17 +9,17 @@ use workload::facts::PhaseEstimate;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Content, Engine, Phase, Program, Step, has};
 
-/// A cold read of which more than this share did not come from the device was served by a cache.
+/// If more than this share of a cold read did not come from the device, a cache served it.
 pub const CACHE_SHARE: f64 = 0.02;
-/// A rate above this share of the generator's ceiling may be the generator's and not the filesystem's.
+/// A rate above this share of the generator's ceiling may measure the generator and not the filesystem.
 pub const CEILING_SHARE: f64 = 0.8;
-/// Reads below this are not held against the device: read-ahead, metadata and block size blur them.
+/// Smaller reads are not compared with the device: read-ahead, metadata and block size blur them.
 const CACHE_PROOF_LEAST: u64 = 1 << 20;
 
-/// What was known before a pass began.
+/// Facts before a pass began.
 #[derive(Debug)]
 pub struct Before<'a> {
-    /// What became of the caches; `None` where they were not to be emptied.
+    /// Result of emptying the caches; `None` if they were not to be emptied.
     pub emptied: Option<&'a Dropped>,
     /// Bytes of the phase's files that were still cached after that.
     pub cached_bytes: Option<u64>,
@@ -31,7 +31,7 @@ impl Before<'_> {
     }
 }
 
-/// Weighs one pass by what the counters saw.
+/// Evaluates one pass by the counters.
 pub fn weigh(
     before: &Before,
     seen: &system::counters::Evidence,
@@ -64,7 +64,7 @@ pub fn weigh(
     } else if phase.cache == Cache::AsFound && was_in_memory(seen, outcome) {
         evidence.remarks.push("read from memory: caches were left as found".into());
     }
-    // That caches could not be dropped stands in `dropped`, and the judge says it.
+    // If caches could not be dropped, `dropped` records it, and the judge reports it.
     if before.dropped() != Some(false) && before.cached_bytes.is_some_and(|bytes| bytes > 0) {
         evidence.remarks.push("some pages were still cached after dropping".into());
     }
@@ -78,7 +78,8 @@ pub fn weigh(
     evidence
 }
 
-/// How late a modelled disk was in the pass. A disk that is too fast for this machine disturbs nothing that a repetition would mend.
+/// Records how late a modelled disk was in the pass. A disk that is too fast for this machine counts as no disturbance, since a repetition
+/// would not help.
 pub fn note_lateness(evidence: &mut Evidence, late: Option<DiskLateness>) {
     evidence.disk_late = late;
     let Some(late) = late else { return };
@@ -90,10 +91,10 @@ pub fn note_lateness(evidence: &mut Evidence, late: Option<DiskLateness>) {
     }
 }
 
-/// Bytes and inodes, each absent where it is not known.
+/// Bytes and inodes, each absent if unknown.
 type Given = (Option<u64>, Option<u64>);
 
-/// What the filesystem took for the files that exist after a phase.
+/// Records the space that the filesystem took for the files that exist after a phase.
 pub fn note_space(evidence: &mut Evidence, empty: Given, now: Given, estimate: Option<&PhaseEstimate>) {
     let grown = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     evidence.taken_bytes = grown(empty.0, now.0);
@@ -101,8 +102,7 @@ pub fn note_space(evidence: &mut Evidence, empty: Given, now: Given, estimate: O
     evidence.present_bytes = estimate.map(|phase| phase.present_bytes);
 }
 
-/// Disturbances by kind, without their numbers: the same words for the same kind, so that notes fold. The numbers stand
-/// in the evidence itself.
+/// Disturbances by kind, without numbers: the same words for the same kind, so that notes can be merged. The numbers are in the evidence itself.
 fn disturbances(seen: &system::counters::Evidence) -> Vec<String> {
     let word = |kind| match kind {
         Disturbance::Steal => "processor time taken by the hypervisor",
@@ -116,7 +116,7 @@ fn disturbances(seen: &system::counters::Evidence) -> Vec<String> {
 /// Whether every byte that this pass reads should come from the device: a cold start, or direct reads.
 fn expects_device_reads(phase: &Phase, before: &Before) -> bool {
     let reads = phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
-    // A second pass within one phase, or a random draw with replacement, meets pages that the pass itself brought in.
+    // A second pass within one phase, or a random draw with replacement, finds pages that the pass itself cached.
     let once = phase
         .groups
         .iter()
@@ -136,13 +136,13 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
     let share = missing(device.read_bytes);
     evidence.from_cache = Some(share);
     if share > CACHE_SHARE {
-        // How much stands in the share itself; the words are the same for every trial, so that notes fold.
+        // The share has its own field; the words are the same for every trial, so that notes can be merged.
         evidence.remarks.push(
             "not all bytes read came from the device: a cache served some, or the data is stored in less space".into(),
         );
         return;
     }
-    // The device delivered; what lies beneath it (a loop device's disk) must have delivered too.
+    // The device served the reads; the devices below it (a loop device's disk) must have served them too.
     let beneath = seen.beneath.values().map(|traffic| traffic.read_bytes).max();
     if let Some(share) = beneath.map(missing).filter(|share| *share > CACHE_SHARE) {
         evidence.from_cache = Some(share);
@@ -150,14 +150,14 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
     }
 }
 
-/// Whether most of what a pass read never came from the device. The plan wanted it so, or did not think of it: a file meant
-/// to be larger than memory may be smaller here.
+/// Whether most of what a pass read never came from the device. The plan may intend that or not: a file meant to be larger than memory may be
+/// smaller here.
 fn was_in_memory(seen: &system::counters::Evidence, outcome: &PhaseOutcome) -> bool {
     let read = outcome.bytes_read;
     read >= CACHE_PROOF_LEAST && seen.device.is_some_and(|device| device.read_bytes < read / 2)
 }
 
-/// How much of what a warm pass read the device delivered. What programs read is their own report or the count of their calls.
+/// The device's share of what a warm pass read. For programs the amount is their own report or the count of their calls.
 fn device_share(seen: &system::counters::Evidence, outcome: &PhaseOutcome) -> Option<f64> {
     let reported: u64 = outcome.groups.iter().map(|group| group.bytes_read).sum();
     let calls: u64 = outcome.commands.iter().filter_map(|run| run.read_bytes).sum();

@@ -1,6 +1,6 @@
 //! Carries out a plan: order, staging, hand-over to the engine, evidence, resume.
-//! In: a [`ResolvedPlan`], a venue, a ledger, somebody who watches. Out: trials in the ledger.
-//! Knows nothing of how anything is shown.
+//! In: a [`ResolvedPlan`], a venue, a ledger, a watcher. Out: trials in the ledger.
+//! It knows nothing of how results are shown.
 
 mod aged;
 mod agent;

@@ -1,12 +1,12 @@
-//! The order of contenders within a block: shuffled, and the same again for the same seed.
-//! In: the run's seed, the block, the workload. Out: a permutation.
-//! The generator is written out here, since a library's may change and old runs must stay repeatable.
+//! The order of contenders within a round: shuffled, and reproducible from the seed.
+//! In: the run's seed, the round, the workload. Out: a permutation.
+//! The generator is implemented here, since a library's may change and old runs must stay repeatable.
 
-/// Order in which `count` contenders are taken for one workload of one block.
+/// Order of `count` contenders for one workload of one round.
 pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usize> {
     let mut state = mix(seed ^ mix(u64::from(block) + 1) ^ mix((workload as u64 + 1) << 32));
     let mut order: Vec<usize> = (0..count).collect();
-    // Fisher and Yates; the bias of the modulus is below 2^-50 for any count that a plan may have.
+    // Fisher-Yates; the bias of the modulus is below 2^-50 for any count that a plan may have.
     for last in (1..count).rev() {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         order.swap(last, (mix(state) % (last as u64 + 1)) as usize);
@@ -14,7 +14,7 @@ pub fn shuffled(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usi
     order
 }
 
-/// Workloads of a block in order, each with its contenders in the order in which they are taken.
+/// Workloads of a round in order, each with its contenders in their order.
 pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec<usize>)> {
     (0..plan.works.len())
         .map(|work| {
@@ -25,12 +25,12 @@ pub fn order_of_block(plan: &crate::ResolvedPlan, block: u32) -> Vec<(usize, Vec
         .collect()
 }
 
-/// For each phase of a round the order in which `count` contenders are taken. Over as many phases as there are contenders (twice as
-/// many where their number is odd) each has each position, and follows each other one, equally often: Williams, Experimental designs
-/// balanced for the estimation of residual effects of treatments, 1949.
+/// The order of `count` contenders for each phase of a round. Over as many phases as there are contenders (twice as many for an odd number)
+/// each has each position, and follows each other one, equally often: Williams, Experimental designs balanced for the estimation of residual
+/// effects of treatments, 1949.
 pub fn turns(seed: u64, block: u32, workload: usize, count: usize, phases: usize) -> Vec<Vec<usize>> {
     let names = shuffled(seed, block, workload, count);
-    // 0, 1, n-1, 2, n-2, ...: each distance between neighbours comes once, and for an odd number once more in the mirror image.
+    // 0, 1, n-1, 2, n-2, ...: each distance between neighbours occurs once, and for an odd number once more in the mirror image.
     let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
     let row = |number: usize| {
         let (shift, is_mirrored) = if count % 2 == 1 { (number / 2, number % 2 == 1) } else { (number, false) };
@@ -44,9 +44,9 @@ pub fn turns(seed: u64, block: u32, workload: usize, count: usize, phases: usize
     (begin..begin + phases).map(row).collect()
 }
 
-/// The part of a device that each of `count` contenders has, where it is split: parts differ, as the outer tracks of a hard disk are faster.
-/// Within as many blocks as there are contenders each has every part once for each workload, and one after the other for the workloads of a block. The
-/// order is drawn anew after that.
+/// The part of a device for each of `count` contenders, if it is split: parts differ, as the outer tracks of a hard disk are faster. Within
+/// as many rounds as there are contenders each has every part once for each workload, and successive parts for the workloads of a round.
+/// After that the order is drawn again.
 pub fn parts(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usize> {
     let (cycle, step) = (block / count.max(1) as u32, block as usize % count.max(1) + workload);
     let drawn = |what: usize| shuffled(mix(seed ^ 0x3000), cycle, what, count);
@@ -54,7 +54,7 @@ pub fn parts(seed: u64, block: u32, workload: usize, count: usize) -> Vec<usize>
     names.iter().map(|name| (name + shifts[step % count]) % count).collect()
 }
 
-/// Seed of the content of one trial: the same for every contender of a block, so that all do equal work.
+/// Seed of the content of one trial: the same for every contender of a round, so that all do equal work.
 pub fn content_seed(seed: u64, block: u32, workload: usize) -> u64 {
     mix(seed ^ mix(u64::from(block) + 0x1000) ^ mix((workload as u64 + 0x1000) << 32))
 }

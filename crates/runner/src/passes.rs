@@ -1,5 +1,5 @@
-//! Passes of phases that can be read again: as many as their noise asks for.
-//! In: the trials so far. Out: for each workload how many passes of which phase the next trials make.
+//! Passes of phases that can be read again: as many as their noise requires.
+//! In: the trials so far. Out: for each workload the number of passes per phase in the next trials.
 
 use crate::steady;
 use records::{PhaseRecord, TrialRecord, TrialStatus};
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use workload::facts::{Compiled, PhaseFacts};
 
-/// Passes by the name of a phase, `None` while they are screened; a phase that is not in it is passed as often as its workload says.
+/// Passes by the name of a phase, `None` while they are screened; other phases use their workload's number.
 pub type Passes = BTreeMap<String, Option<u32>>;
 
-/// Whether a phase has been passed often enough in a trial, after so many passes in so much time.
+/// Whether a phase has had enough passes in a trial, after so many passes in so much time.
 pub fn are_enough(wanted: Option<u32>, made: u32, spent: Duration) -> bool {
     let screened = || made >= judge::SCREEN_PASSES && spent.as_secs_f64() >= judge::SCREEN_SECONDS;
     wanted.map_or_else(|| made >= judge::SCREEN_MOST || screened(), |wanted| made >= wanted)
 }
 
-/// How often each phase of a workload is passed in the next trial of each contender: by the noise of all, since one alone shows little of it, and
-/// by what its own passes cost. Phases that find something else the second time are passed once.
+/// The passes of each phase of a workload in the next trial of each contender: by the noise of all, since one alone shows little of it, and
+/// by the cost of its own passes. Phases that find another state the second time get one pass.
 pub fn passes(work: &Compiled, contenders: usize, trials: &[TrialRecord]) -> Vec<Passes> {
     let own: Vec<&TrialRecord> = trials
         .iter()
@@ -34,20 +34,20 @@ pub fn passes(work: &Compiled, contenders: usize, trials: &[TrialRecord]) -> Vec
     passes
 }
 
-/// What was seen of one contender in one phase.
+/// Observations of one contender in one phase.
 #[derive(Default)]
 struct Seen {
-    /// Logs of what its passes measured, trial by trial.
+    /// Logarithms of the values of its passes, per trial.
     logs: Vec<Vec<f64>>,
     /// Seconds of each pass, with its cold start.
     own: Vec<f64>,
-    /// Seconds of each trial, those passes left out.
+    /// Seconds of each trial without those passes.
     other: Vec<f64>,
 }
 
 fn of_phase(facts: &PhaseFacts, contenders: usize, trials: &[&TrialRecord], phases: usize) -> Vec<Option<u32>> {
     if samples::cache_below(trials, facts) {
-        // Only the first says what a cold start costs.
+        // Only the first pass shows the cost of a cold start.
         return vec![Some(1); contenders];
     }
     let mut all: Vec<Seen> = Vec::new();
@@ -69,7 +69,7 @@ fn of_phase(facts: &PhaseFacts, contenders: usize, trials: &[&TrialRecord], phas
     all.iter().map(of).collect()
 }
 
-/// What a cold start of a trial took: its share of all that was not a pass. Making and checking the filesystem count as one more.
+/// Time of a cold start in a trial: its share of the time outside passes. Making and checking the filesystem count as one more.
 fn start_seconds(trial: &TrialRecord) -> f64 {
     let passes: f64 = trial.phases.iter().map(|pass| pass.evidence.observed_ns as f64 / 1e9).sum();
     let starts = trial.phases.iter().filter(|pass| pass.evidence.cold.is_some()).count();

@@ -1,5 +1,5 @@
-//! The copy of an aged image for one trial: from what was kept, or made anew where that is gone, damaged or not to be trusted.
-//! In: what a contender wants to be aged like, and a cache. Out: a copy that was proven equal.
+//! The copy of an aged image for one trial: from the cache, or made again if that image is missing, damaged or untrusted.
+//! In: a contender's age, and a cache. Out: a copy that was verified to be equal.
 //! A damaged image costs time, never a contender.
 
 use crate::aged::{Ager, Wanted};
@@ -8,7 +8,7 @@ use crate::watch::{News, Watcher};
 use records::Contender;
 use staging::{AgedCache, AgedCopy, AgedImage, Cached, StagingError, Target};
 
-/// What is restored.
+/// The image to restore.
 pub(crate) struct Restoring<'a> {
     pub wanted: &'a Wanted,
     pub contender: &'a Contender,
@@ -20,7 +20,7 @@ pub(crate) struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Copies the kept image, which is made first where there is none to use.
+    /// Copies the cached image; makes it first if no usable one exists.
     pub fn copy(&self, target: &mut Target, watcher: &mut dyn Watcher) -> Result<AgedCopy, VenueError> {
         match self.cache.look(self.key)? {
             Cached::Whole(_) => {}
@@ -45,10 +45,10 @@ impl Restoring<'_> {
         self.wanted.make(target, self.contender, (self.cache, self.key), self.ager, watcher)
     }
 
-    /// A copy, or what shows that the kept image is damaged.
+    /// A copy, or the evidence that the cached image is damaged.
     fn restored(&self, target: &mut Target) -> Result<Result<AgedCopy, String>, VenueError> {
         let image = kept_image(self.cache, self.key, &self.contender.label)?;
-        // A device is restored in place, when it is staged; so before its first trial the image is read whole.
+        // A device is restored in place when it is staged; so the image is verified completely before its first trial.
         let whole = if target.device().is_some() && self.first { self.cache.verify(&image) } else { Ok(()) };
         match whole.and_then(|()| target.restore_aged(self.cache, &image)) {
             Ok(copy) => Ok(Ok(copy)),
@@ -58,7 +58,7 @@ impl Restoring<'_> {
     }
 }
 
-/// What was kept of an aged contender.
+/// The cached image of an aged contender.
 pub(crate) fn kept_image(cache: &AgedCache, key: &str, label: &str) -> Result<AgedImage, VenueError> {
     cache.find(key).ok_or_else(|| {
         let problem = "its aged image is no longer in the cache; another run may have removed it";

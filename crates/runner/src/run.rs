@@ -1,6 +1,6 @@
-//! A run: blocks of trials in shuffled order, each kept at once, until the judge says stop.
+//! A run: rounds of trials in shuffled order, each stored at once, until the judge stops it.
 //! In: a plan, a venue, a ledger. Out: trials in the ledger, and how the run ended.
-//! Resuming is the same loop: trials that the ledger holds are not done again.
+//! Resuming is the same loop: trials in the ledger are not repeated.
 
 use crate::agent::{Agent, AgentError};
 use crate::attempts::{Attempts, Next};
@@ -22,10 +22,10 @@ use std::time::Duration;
 use system::touched::Hole;
 use workload::outcome::Ceiling;
 
-/// How long is waited before a ledger is tried again that refused for the moment.
+/// Waits before retries of a ledger that refused temporarily.
 const LEDGER_WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(20)];
 
-/// A folder that lies on a disk, as its name promises (file-hierarchy(7)).
+/// A folder that is on a disk (file-hierarchy(7)).
 const DISK: &str = "/var/tmp";
 
 /// How a run ended.
@@ -35,22 +35,22 @@ pub enum Ended {
     Finished(String),
     /// By the user; it can be resumed.
     Stopped,
-    /// The ground was lost; what is in the ledger stands.
+    /// The device is lost; results in the ledger stay valid.
     GroundLost(String),
 }
 
-/// Why a run could not go on at all.
+/// Why a run could not continue at all.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The ledger refused.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The ledger was removed or replaced under the run.
+    /// The ledger was removed or replaced during the run.
     #[error("{error}. {}", way_on(.saved, .run))]
     LedgerGone {
-        /// What became of it.
+        /// What happened to it.
         error: Box<LedgerError>,
-        /// Where what it held was saved.
+        /// Where its content was saved.
         saved: Option<PathBuf>,
         /// The run.
         run: String,
@@ -63,9 +63,9 @@ pub enum RunError {
     Table(#[from] judge::TableError),
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Run<'a> {
-    /// What is to be run.
+    /// The plan.
     pub plan: &'a ResolvedPlan,
     /// Its id in the ledger.
     pub id: &'a str,
@@ -73,13 +73,13 @@ pub struct Run<'a> {
     pub ledger: &'a mut Ledger,
     /// Where contenders are staged.
     pub venue: &'a mut dyn Venue,
-    /// Who watches.
+    /// Receives news of the run.
     pub watcher: &'a mut dyn Watcher,
     /// The command that starts the engine.
     pub agent: Vec<String>,
     /// Whether the user asked to stop.
     pub stop: Stop,
-    /// What time it is.
+    /// The clocks.
     pub clock: &'a dyn Clock,
 }
 
@@ -87,35 +87,35 @@ pub struct Run<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Due {
     contender: usize,
-    /// Its place among the contenders of the block.
+    /// Its position among the contenders of the round.
     position: usize,
-    /// How often it was tried before.
+    /// Number of earlier attempts.
     attempt: u32,
 }
 
-/// What is known of the run so far, beside the ledger.
+/// State of the run so far, besides the ledger.
 struct State {
-    /// When this process took over, by the steady clock.
+    /// When this process took over, by the monotonic clock.
     began: Duration,
     /// Seconds that were spent before this process took over.
     spent_before: f64,
     attempts: Attempts,
     /// All trials so far, in the order of the ledger.
     trials: Vec<TrialRecord>,
-    /// What memory allows on this machine.
+    /// Ceiling of this machine's memory.
     ceiling: Option<Ceiling>,
-    /// Those of other machines.
+    /// Ceilings of other machines.
     ceilings: Ceilings,
-    /// How long trials take.
+    /// Durations of trials.
     times: Times,
-    /// Provides memory for files, where a host takes it back.
+    /// Provides memory for files, if the host takes memory back.
     hole: Option<Hole>,
-    /// Passes of each workload's phases in this block, for each contender.
+    /// Passes of each workload's phases in this round, per contender.
     passes: Vec<Vec<Passes>>,
 }
 
 impl Run<'_> {
-    /// Carries the run on from wherever the ledger says it stands, to its end.
+    /// Continues the run from its state in the ledger to its end.
     ///
     /// # Errors
     /// The ledger or the engine refused, or the table cannot be judged.
@@ -133,14 +133,14 @@ impl Run<'_> {
         Ok(ended)
     }
 
-    /// Seconds that the run was under way before this process took over. A process that was killed kept nothing but its trials.
+    /// Duration of the run in seconds before this process took over. A killed process left only its trials.
     fn seconds_before(&self) -> Result<f64, RunError> {
         let trials: f64 = self.ledger.trials(self.id)?.iter().map(TrialRecord::took).sum();
         Ok(self.record()?.took().unwrap_or(0.0).max(trials))
     }
 
     fn blocks(&mut self) -> Result<Ended, RunError> {
-        // Whoever goes on with a run has waited long enough for what passes.
+        // A resume retries contenders whose failures were temporary.
         self.ledger.readmit(self.id)?;
         let mut state = self.state()?;
         self.ledger.set_open(self.id)?;
@@ -165,14 +165,14 @@ impl Run<'_> {
         }
     }
 
-    /// The ending, and why the run took longer than its budget, where it did.
+    /// The ending, and why the run took longer than its budget, if it did.
     fn with_overrun(&self, state: &State, blocks: u32, mut why: String) -> String {
         let overrun = budget::overrun(self.gone(state), self.limit(state, blocks, 0));
         why.push_str(overrun.as_deref().unwrap_or_default());
         why
     }
 
-    /// The blocks of one shard: a fixed number, since no shard knows what the others have seen.
+    /// The rounds of one shard: a fixed number, since no shard knows the results of the others.
     fn blocks_of(&mut self, shard: Shard, state: &mut State) -> Result<Ended, RunError> {
         let sampling = &self.plan.sampling;
         let all = sampling.samples.unwrap_or(sampling.blocks.1);
@@ -200,7 +200,7 @@ impl Run<'_> {
             .collect()
     }
 
-    /// What the ledger says about the run so far.
+    /// The state of the run so far, from the ledger.
     fn state(&self) -> Result<State, RunError> {
         let trials = self.ledger.trials(self.id)?;
         let mut state = State {
@@ -234,7 +234,7 @@ impl Run<'_> {
         state.spent_before + self.clock.steady().saturating_sub(state.began).as_secs_f64()
     }
 
-    /// Seconds that there are for the run after so many blocks and while so many more are under way.
+    /// Time limit of the run in seconds, after so many rounds and with so many more in progress.
     fn limit(&self, state: &State, blocks: u32, under_way: u32) -> Option<f64> {
         let sampling = &self.plan.sampling;
         let ahead = sampling.range().0.saturating_sub(blocks + under_way);
@@ -266,19 +266,19 @@ impl Run<'_> {
         }
     }
 
-    /// Which (contender, workload) pairs the next block needs.
+    /// The (contender, workload) pairs that the next round needs.
     fn needed(&mut self, state: &State, block: u32) -> Result<Step, RunError> {
         let everything = self.everything(state);
         if everything.is_empty() {
             return Ok(Step::Stop("all contenders dropped out".into()));
         }
-        // A resumed run goes through blocks that the ledger already holds without asking the judge again.
+        // A resumed run passes through rounds that the ledger already holds without a new decision of the judge.
         if block == 0 || state.attempts.has_block(block) {
             return Ok(Step::Go(everything));
         }
         let (table, policy, decision) = self.decide(state, block)?;
         let ending = |why: Option<&str>| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
-        // Failed trials give no samples, so the judge may ask for more blocks than the cap allows.
+        // Failed trials give no samples, so the judge may request more rounds than the cap allows.
         let most = policy.max_blocks;
         if block >= most {
             return if decision.goes_on() { ending(Some(&format!("{most} rounds were run."))) } else { ending(None) };
@@ -296,12 +296,12 @@ impl Run<'_> {
         Ok(Step::Go(chosen))
     }
 
-    /// What the judge says so far, and the table of which it says so.
+    /// The judge's decision so far, and the table it is based on.
     fn decide(&self, state: &State, blocks: u32) -> Result<(Table, Policy, Decision), RunError> {
         let record = self.record()?;
         let table = samples::table(&record, &self.ledger.contenders(self.id)?, &state.trials);
         let policy = budget::policy(&self.plan.sampling, self.gone(state), self.limit(state, blocks, 0));
-        // With nothing else to compare it with, a contender's ways of working are the question.
+        // With nothing else to compare, the question is which variant of a contender is best.
         let asked = samples::only_variants(&record, &table).filter(|_| policy.until == judge::Until::Winner);
         let Some(variants) = asked else {
             let decision = judge::decide(&table, &policy)?;
@@ -312,8 +312,8 @@ impl Run<'_> {
         Ok((variants.table, policy, decision))
     }
 
-    /// How the run ends where its budget does not hold the next trials; blocks are only begun where they fit, but a
-    /// block may turn out slower than those before it, and the first one is begun in any case.
+    /// How the run ends if its budget does not hold the next trials. A round is begun only if it fits, but may be slower than earlier ones;
+    /// the first round is always begun.
     fn out_of_time(&self, state: &State, due: &[Due], work: usize, block: u32) -> Result<Option<Ended>, RunError> {
         let Some(most) = self.limit(state, block, 1) else { return Ok(None) };
         let expected: f64 = due.iter().filter_map(|one| state.times.expected((one.contender, work))).sum();
@@ -331,7 +331,7 @@ impl Run<'_> {
         self.plan.meets(needed.contender, work).then_some((needed.contender, work))
     }
 
-    /// One block; `Some` where the run ends within it.
+    /// One round; `Some` if the run ends within it.
     fn block(&mut self, state: &mut State, block: u32, needed: &[(usize, usize)]) -> Result<Option<Ended>, RunError> {
         state.passes = self.passes(&state.trials);
         for (work, contenders) in order::order_of_block(self.plan, block) {
@@ -351,8 +351,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// The first trials of a block of one workload, of all contenders at the same time, where they take turns by slices and have places of their own.
-    /// What is then left of the block, such as trials that failed for a cause that may pass, is done one by one.
+    /// The first trials of a round of one workload, of all contenders at the same time, if they alternate by slices and have separate places.
+    /// The rest of the round, such as trials that failed temporarily, runs one by one.
     fn round(
         &mut self,
         state: &mut State,
@@ -383,7 +383,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Passes for each workload and contender. A number of samples that somebody asked for is taken as the workload says, each like the others.
+    /// Passes for each workload and contender. With a requested number of samples each trial uses the workload's own number.
     fn passes(&self, trials: &[TrialRecord]) -> Vec<Vec<Passes>> {
         let works = &self.plan.works;
         if self.plan.sampling.samples.is_some() || self.plan.shard.is_some() {
@@ -392,7 +392,7 @@ impl Run<'_> {
         works.iter().map(|work| passes(&work.compiled, self.plan.contenders.len(), trials)).collect()
     }
 
-    /// One trial, and what is done again of it: where it was disturbed, or failed for a cause that may pass.
+    /// One trial, and its repetitions: after a disturbance, or a failure that may be temporary.
     fn trials_of(
         &mut self,
         state: &mut State,
@@ -432,7 +432,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Lets a contender take no part any more, where its last trial shows that it cannot.
+    /// Drops a contender if its last trial shows that it cannot run.
     fn drop_out(&mut self, state: &mut State, place: (u32, usize, usize)) -> Result<(), RunError> {
         let Some((cause, why)) = state.attempts.goes_out(place) else { return Ok(()) };
         let contender = place.1;
@@ -442,16 +442,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// How many disturbed passes of the next trial may be repeated: none where the budget would not hold them.
+    /// How many disturbed passes of the next trial may be repeated: none if the budget would not hold them.
     fn repetitions(&self, state: &State, pair: (usize, usize), block: u32) -> u32 {
         let expected = state.times.expected(pair).unwrap_or(0.0);
         let has_room = self.limit(state, block, 1).is_none_or(|most| self.gone(state) + 2.0 * expected <= most);
         if self.plan.sampling.repeat_disturbed && has_room { state.attempts.passes_left() } else { 0 }
     }
 
-    /// Carries out trials of one workload in a block, several of them at the same time, and keeps them; `Some` where the run ends within them.
+    /// Carries out trials of one workload in a round, several of them at the same time, and stores them; `Some` if the run ends within them.
     fn trials(&mut self, state: &mut State, block: u32, work: usize, due: &[Due]) -> Result<Option<Ended>, RunError> {
-        // Hours of work for a file that nobody will find would be worse than this sentence.
+        // Checked first, to avoid hours of work for a file that no longer exists.
         self.ledger_is_there()?;
         let plan = self.plan;
         let Work { name, compiled, .. } = &plan.works[work];
@@ -496,7 +496,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Keeps a trial that ended, and notifies the watcher.
+    /// Stores a finished trial, and notifies the watcher.
     fn keep_and_tell(&mut self, state: &mut State, record: TrialRecord, work: usize) -> Result<(), RunError> {
         self.keep(&record)?;
         note(state, &record, work);
@@ -511,7 +511,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Keeps a trial; a disk that is full for a moment is waited for.
+    /// Stores a trial; waits if the disk is temporarily full.
     fn keep(&mut self, record: &TrialRecord) -> Result<(), RunError> {
         let mut waits = LEDGER_WAITS.iter();
         loop {
@@ -519,7 +519,7 @@ impl Run<'_> {
             match (self.ledger.keep_trial(self.id, record), waits.next()) {
                 (Err(LedgerError::ForNow { .. }), Some(wait)) => {
                     self.watcher.news(News::Step("waiting for space to save the trial"));
-                    // Asked to stop or not, the trial is done and worth a few seconds.
+                    // Even after a stop request, the finished trial is worth a few seconds.
                     self.clock.wait(*wait);
                 }
                 (kept, _) => return Ok(kept?),
@@ -536,7 +536,7 @@ impl Run<'_> {
     }
 }
 
-/// The label of a contender, which a control shares with the contender that it repeats.
+/// The label of a contender; a control shows that of the contender that it repeats.
 fn shown(plan: &ResolvedPlan, contender: usize) -> &str {
     plan.contenders[contender].asked.label.trim_end_matches(records::TWIN)
 }

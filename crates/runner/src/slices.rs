@@ -1,21 +1,22 @@
-//! Into how many slices each phase of a round is cut, so that all contenders meet within a fraction of a second.
-//! In: a workload and its trials so far. Out: a number for each phase, the same for all contenders; 1: the phase is not cut.
+//! Number of slices of each phase of a round, so that contenders alternate within a fraction of a second.
+//! In: a workload and its trials so far. Out: a number for each phase, the same for all contenders; 1: the phase is not divided.
 
 use crate::steady::reads_again;
 use records::TrialRecord;
 use workload::facts::{Compiled, PhaseEstimate};
 use workload::program::{Order, Over, Phase};
 
-/// About how long a slice lasts: a turn costs 5 to 10 ms beside it, and what disturbs a machine lasts longer.
+/// Approximate duration of a slice: a turn adds 5 to 10 ms, and disturbances of a machine last longer.
 const SLICE_NS: u64 = 40_000_000;
 /// Most slices of a phase.
 const MOST: u32 = 32;
-/// Least bytes of a file that a slice writes or reads: with less, delayed allocation is cut short, and what is read ahead between two slices counts.
+/// Least bytes of a file that a slice writes or reads: with less, delayed allocation is cut short, and read-ahead between two slices distorts
+/// the result.
 const LEAST_BYTES: u64 = 32 << 20;
 /// Least items of a slice.
 const LEAST_ITEMS: u64 = 8;
 
-/// Slices of each phase, by the first round of this workload, and before it by what a device of 500 MB/s would take.
+/// Slices of each phase, by the first round of this workload, and before that by the time on a device of 500 MB/s.
 pub fn slices(work: &Compiled, trials: &[TrialRecord]) -> Vec<u32> {
     if work.counts_instructions() {
         return vec![1; work.program.phases.len()];
@@ -40,7 +41,7 @@ fn of_phase(phase: &Phase, estimate: Option<&PhaseEstimate>, first: &[&TrialReco
     let bytes = estimate.bytes_written.max(estimate.bytes_read);
     let by_bytes = if of_file { bytes / LEAST_BYTES } else { u64::from(MOST) };
     let most = by_bytes.min(estimate.items / LEAST_ITEMS).clamp(1, u64::from(MOST));
-    // In one piece, what can be read again would be: from a cold start each time, which takes longer than a short slice.
+    // Undivided, a phase that can be read again would be repeated from a cold start each time, which takes longer than a short slice.
     let least = if reads_again(phase) { most.min(2) } else { 1 };
     (time.saturating_add(SLICE_NS / 2) / SLICE_NS).clamp(least, most) as u32
 }

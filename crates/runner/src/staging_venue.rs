@@ -1,6 +1,6 @@
-//! The answer of `staging` to the run loop: contenders staged on images, a device, or in directories.
+//! The venue based on `staging`: contenders staged on images, a device, or in directories.
 //! In: a plan and a run's target. Out: [`Venue`].
-//! What is aged is restored before the trial begins.
+//! Aged filesystems are restored before the trial begins.
 
 use crate::aged::{Ager, Wanted, cache};
 use crate::restoring::{Restoring, kept_image};
@@ -24,13 +24,13 @@ pub struct StagingVenue {
     ager: Ager,
     /// Keys of the images of aged contenders.
     aged: BTreeMap<usize, String>,
-    /// The copy of an aged image for the trial that comes next.
+    /// The copy of an aged image for the next trial.
     copied: Option<AgedCopy>,
-    /// Memory that trials use at once, until it was touched.
+    /// Memory that trials use at once, until it is prefaulted.
     untouched_bytes: Option<u64>,
 }
 
-/// What a filesystem and its tools take beside the files.
+/// Memory of a filesystem and its tools besides the files.
 const BESIDE_FILES: u64 = 128 << 20;
 
 impl StagingVenue {
@@ -42,7 +42,7 @@ impl StagingVenue {
         Self::open_for(registry, plan, ager, None, &Guests::default())
     }
 
-    /// The same for one contender alone, whose image or guest is there at the same time as those of the others, or for all.
+    /// The same for all contenders, or for one, whose image or guest exists at the same time as those of the others.
     pub(crate) fn open_for(
         registry: &Registry,
         plan: &ResolvedPlan,
@@ -59,7 +59,7 @@ impl StagingVenue {
         Self::over(targets, plan, ager, &asked, only, journal)
     }
 
-    /// The same for any contender on one part of a device, which has so many before it, and whose commands this journal keeps.
+    /// The same for any contender on the part of a device with this number, with this journal for its commands.
     pub(crate) fn on_part(
         plan: &ResolvedPlan,
         ager: Ager,
@@ -71,7 +71,7 @@ impl StagingVenue {
         Self::over(vec![target], plan, ager, &asked, Some(number), journal)
     }
 
-    /// `one_of`: which of several venues this is that are used at the same time.
+    /// `one_of`: the number of this venue among several used at the same time.
     fn over(
         mut targets: Vec<Target>,
         plan: &ResolvedPlan,
@@ -85,7 +85,7 @@ impl StagingVenue {
             target.start_cold_by(plan.cold);
             target.take_devices(asked)?;
         }
-        // With a place for each contender, the memory of all is touched once.
+        // With a place for each contender, the memory of all is prefaulted once.
         let at_once = bytes_at_once(plan).saturating_mul(one_of.map_or(1, |_| plan.contenders.len() as u64));
         let touches = system::machine::is_virtual() && one_of.unwrap_or(0) == 0;
         Ok(Self {
@@ -102,14 +102,14 @@ impl StagingVenue {
     }
 }
 
-/// Memory that trials use at once: files, their copy on the device where that lies in memory or is cached, and as much again for the trial
-/// before, whose memory is not all back yet.
+/// Memory that trials use at once: files, their copy on a device in memory or in the page cache, and as much again for the previous trial,
+/// whose memory is not yet released.
 fn bytes_at_once(plan: &ResolvedPlan) -> u64 {
     let most = plan.works.iter().map(|work| work.compiled.estimate.bytes_at_most).max().unwrap_or(0);
     most.saturating_mul(4).saturating_add(BESIDE_FILES)
 }
 
-/// Staging's places of a plan's place.
+/// The places of a plan, for staging.
 pub fn places(plan: &ResolvedPlan) -> Vec<Where> {
     match &plan.place {
         Place::Image { bytes, scratch } => vec![Where::Image { bytes: *bytes, folder: scratch.clone() }],
@@ -119,7 +119,7 @@ pub fn places(plan: &ResolvedPlan) -> Vec<Where> {
     }
 }
 
-/// How much of the raw device is read at most.
+/// Most bytes that are read of the raw device.
 fn raw_bytes(plan: &ResolvedPlan) -> u64 {
     let phases = plan.works.iter().flat_map(|work| &work.compiled.program.phases);
     phases.flat_map(|phase| &phase.groups).filter_map(|group| group.over.device_bytes()).max().unwrap_or(0)
@@ -128,7 +128,7 @@ fn raw_bytes(plan: &ResolvedPlan) -> u64 {
 impl Venue for StagingVenue {
     fn stage(&mut self, index: usize) -> Result<Box<dyn Staged + '_>, VenueError> {
         let asked = &self.contenders[index].asked;
-        // A twin works where the contender works that it repeats.
+        // A twin works in the place of the contender that it repeats.
         let place = self.contenders[index].twin_of.unwrap_or(index);
         let target = if self.targets.len() > 1 { &mut self.targets[place] } else { &mut self.targets[0] };
         if staging::is_guest(asked.kernel.as_deref()) {
@@ -158,7 +158,7 @@ impl Venue for StagingVenue {
             watcher.news(News::Remark(&text));
         }
         if let Some(copy) = self.copied.take() {
-            // Of a trial that was not begun.
+            // Left by a trial that was not begun.
             self.targets[0].discard(copy)?;
         }
         let asked = &self.contenders[index].asked;
@@ -186,7 +186,7 @@ impl Venue for StagingVenue {
     }
 }
 
-/// The commands of a journal in the ledger's form; they leave the journal.
+/// The commands of a journal in the ledger's form; they are removed from the journal.
 pub fn drained(journal: &Journal) -> Vec<CommandRecord> {
     journal.drain().into_iter().map(kept).collect()
 }

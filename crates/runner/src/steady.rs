@@ -1,5 +1,5 @@
 //! Steady state: rounds of one phase until they no longer change, for devices whose speed depends on what was written.
-//! In: the rounds so far. Out: whether to go on; the rounds that count carry a mark. The rule is SNIA's (docs/method.md).
+//! In: the rounds so far. Out: whether to continue; the rounds that count are marked. The rule is SNIA's (docs/method.md).
 
 use judge::SteadyState;
 use records::PhaseRecord;
@@ -9,20 +9,19 @@ use workload::program::{Cache, Phase};
 /// Rounds of a window, by the rule of SNIA's Performance Test Specification.
 const WINDOW: usize = 5;
 
-/// Whether a phase can be done again and again: block work on files that are there, or the raw device.
+/// Whether a phase can be repeated: block work on existing files, or the raw device.
 pub fn repeatable(phase: &Phase) -> bool {
     phase.passes <= 1 && !phase.preparation && phase.groups.iter().all(|group| group.over.is_of_blocks())
 }
 
-/// Whether a phase finds on its repetition what it found the first time: reading blocks, which changes nothing. What reads many
-/// files also sets their times of access, once.
+/// Whether a repetition of a phase finds the same state: reading blocks changes nothing. Reading many files also sets their access times, once.
 pub fn reads_again(phase: &Phase) -> bool {
     repeatable(phase) && !phase.writes && phase.cache == Cache::Cold
 }
 
-/// Whether the rounds of a phase are at their end; then each is marked as counting or not.
+/// Whether the rounds of a phase are complete; then each is marked as counting or not.
 ///
-/// Where steadiness is not reached, the last rounds count and say so.
+/// If no steady state is reached, the last rounds count, with a remark.
 pub fn ended(rounds: &mut [PhaseRecord], facts: &PhaseFacts) -> bool {
     let values: Vec<f64> = rounds.iter().filter_map(|round| samples::headline(round, facts)).collect();
     let (from, remark) = match judge::steady_state(&values) {

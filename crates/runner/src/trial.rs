@@ -1,5 +1,5 @@
-//! One trial: a contender staged, put through one workload, and taken down again.
-//! In: a venue, a compiled workload, the engine's command. Out: a [`TrialRecord`], whole, whatever went wrong.
+//! One trial: a contender is staged, measured with one workload, and torn down.
+//! In: a venue, a compiled workload, the engine's command. Out: a complete [`TrialRecord`], even after a failure.
 
 use crate::agent::Agent;
 use crate::clock::{Clock, wait_unless};
@@ -20,10 +20,10 @@ use workload::message::Lack;
 use workload::outcome::{Ceiling, PhaseOutcome};
 use workload::program::{Cache, Phase, Program, Step, VolumeTool, has};
 
-/// Says whether the user asked to stop.
+/// Whether the user asked to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What a trial needs to know.
+/// Parameters of a trial.
 pub struct Job<'a> {
     /// Index of the contender.
     pub contender: usize,
@@ -31,7 +31,7 @@ pub struct Job<'a> {
     pub work: &'a Compiled,
     /// Seed of this trial's content and orders.
     pub seed: u64,
-    /// Block and position within it.
+    /// Round, and position within it.
     pub place: (u32, u32),
     /// Repetition after a disturbance.
     pub attempt: u32,
@@ -43,32 +43,32 @@ pub struct Job<'a> {
     pub passes: &'a Passes,
     /// The command that starts the engine.
     pub agent: &'a [String],
-    /// What this machine's memory allows.
+    /// Ceiling of this machine's memory.
     pub ceiling: Option<&'a Ceiling>,
-    /// Provides memory for files before each pass, where a host takes it back.
+    /// Provides memory for files before each pass, if the host takes memory back.
     pub hole: Option<&'a Hole>,
     /// Whether the user asked to stop.
     pub stop: Stop,
-    /// What time it is.
+    /// The clocks.
     pub clock: &'a dyn Clock,
 }
 
-/// How a trial ended that is not to be kept.
+/// How a trial ended that is not stored.
 #[derive(Debug)]
 pub enum Ending {
-    /// The user asked to stop; the trial leaves no trace and is done again on resume.
+    /// The user asked to stop; the trial leaves no trace and is repeated on resume.
     Stopped,
-    /// The ground is lost; the run ends with this reason.
+    /// The device is lost; the run ends with this reason.
     GroundLost(String),
 }
 
-/// What memory allows on other machines than this one, by their names.
+/// Memory ceilings of other machines, by name.
 pub type Ceilings = BTreeMap<String, Ceiling>;
 
 /// Carries out one trial, all of its phases in a row.
 ///
 /// # Errors
-/// Only for what ends the run; everything else is in the record.
+/// Only what ends the run; everything else is in the record.
 pub fn perform(
     venue: &mut dyn Venue,
     job: &Job,
@@ -87,11 +87,11 @@ pub fn perform(
 }
 
 /// Carries out a trial of each job at the same time, for the same workload: all contenders are mounted, and each phase is done on all of them
-/// before the next phase, cut into so many `slices`. Each slice is done on all of them, in the next order of `turns`. A contender that fails
-/// leaves, and the others go on.
+/// before the next phase, divided into so many `slices`. Each slice is done on all of them, in the next order of `turns`. A contender that
+/// fails drops out, and the others continue.
 ///
 /// # Errors
-/// As [`perform`]. None of these trials is kept then.
+/// As [`perform`]. Then none of these trials is stored.
 pub fn perform_together<'l>(
     mut venues: Vec<&mut dyn Venue>,
     jobs: &[Job],
@@ -113,13 +113,13 @@ pub fn perform_together<'l>(
     }
     let mut turns = turns.iter();
     for (index, &count) in slices.iter().enumerate() {
-        // Before the first slice of any: what empties a cache empties those of all.
+        // Before the first slice of any contender: emptying one cache empties those of all.
         if count > 1 {
             trials.iter_mut().for_each(|trial| trial.makes_ready(index));
         }
         for order in turns.by_ref().take(count as usize) {
             for &number in order {
-                // The run ends for it; what the others would still do is lost in any case.
+                // The run ends anyway; further work of the others would be lost.
                 if trials.iter().any(Trial::ends_the_run) {
                     break;
                 }
@@ -134,47 +134,47 @@ pub fn perform_together<'l>(
     ended.map(|((closed, job), venue)| closed.kept(job, venue.commands())).collect()
 }
 
-/// A trial under way. Its phases are carried out one by one, so that those of other contenders can come between them.
+/// A trial in progress. Its phases run one by one, so that those of other contenders can run in between.
 struct Trial<'a> {
     job: &'a Job<'a>,
     record: TrialRecord,
-    /// Time of its own. That of others between its phases is none of it.
+    /// Its own time, without that of other contenders between its phases.
     own: Duration,
     stage: Option<Box<dyn Staged + 'a>>,
     at_work: Option<AtWork>,
-    /// What ended it early. Nothing more is done then.
+    /// What ended it early; nothing more is done then.
     trouble: Option<VenueError>,
 }
 
-/// What a trial has from the start of its engine on.
+/// State of a trial from the start of its engine on.
 struct AtWork {
     agent: Agent,
     program: Program,
     ceiling: Option<Ceiling>,
-    /// Phases that the filesystem cannot do.
+    /// Phases that the filesystem cannot run.
     left_out: BTreeSet<usize>,
     /// Bytes and inodes in use before any work.
     empty: (Option<u64>, Option<u64>),
     proof: Proof,
     /// How many more disturbed passes may be repeated at once.
     repetitions: u32,
-    /// A pass that is cut into slices, before the first or between two of them.
+    /// A pass that is divided into slices, before the first or between two of them.
     between_slices: Option<Slices>,
 }
 
-/// What is known of a pass that is cut into slices.
+/// State of a pass that is divided into slices.
 #[derive(Default)]
 struct Slices {
     state: CacheState,
-    /// How the counters were before the first slice; `None` until then.
+    /// Snapshot before the first slice; `None` until then.
     first: Option<Snapshot>,
-    /// What the machine saw in all slices so far.
+    /// Evidence of all slices so far.
     seen: Option<Evidence>,
-    /// How late the modelled disk was in the slice in which it was latest.
+    /// Lateness of the modelled disk in the slice where it was largest.
     late: Option<DiskLateness>,
 }
 
-/// A trial whose contender is unmounted and gone.
+/// A trial whose contender is unmounted and removed.
 struct Closed {
     record: TrialRecord,
     own: Duration,
@@ -186,12 +186,12 @@ impl<'a> Trial<'a> {
         Self { job, record: blank(job), own: Duration::ZERO, stage: None, at_work: None, trouble: None }
     }
 
-    /// Whether its trouble is everybody's.
+    /// Whether its error affects all trials.
     fn ends_the_run(&self) -> bool {
         matches!(self.trouble, Some(VenueError::Ground(_) | VenueError::Stopped))
     }
 
-    /// Sets the contender up, and starts the engine there.
+    /// Sets up the contender, and starts the engine there.
     fn starts(&mut self, set_up: impl FnOnce() -> Result<Box<dyn Staged + 'a>, VenueError>, ceilings: &mut Ceilings) {
         let began = self.job.clock.steady();
         let started = set_up().and_then(|stage| {
@@ -212,7 +212,7 @@ impl<'a> Trial<'a> {
         self.own += self.job.clock.steady().saturating_sub(began);
     }
 
-    /// Has caches be as a phase needs them that is cut into slices.
+    /// Prepares the caches for a phase that is divided into slices.
     fn makes_ready(&mut self, index: usize) {
         let began = self.job.clock.steady();
         if let (Some(stage), Some(at_work), None) = (&mut self.stage, &mut self.at_work, &self.trouble)
@@ -223,7 +223,7 @@ impl<'a> Trial<'a> {
         self.took_since(began);
     }
 
-    /// One turn of a phase that is cut into so many slices, or the whole of one that is not.
+    /// One turn of a phase that is divided into so many slices, or the whole of an undivided one.
     fn turn(&mut self, index: usize, slices: u32, watcher: &mut dyn Watcher) {
         if slices == 1 {
             self.phase(index, watcher);
@@ -241,7 +241,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Carries out a phase, unless the filesystem cannot do it or something failed before.
+    /// Carries out a phase, unless the filesystem cannot run it or something failed before.
     fn phase(&mut self, index: usize, watcher: &mut dyn Watcher) {
         if self.trouble.is_some() {
             return;
@@ -266,11 +266,11 @@ impl<'a> Trial<'a> {
     }
 
     fn fails(&mut self, error: VenueError) {
-        // An engine that is in the middle of something is ended.
+        // An engine that is still working is killed.
         self.at_work = None;
         let Some(stage) = &mut self.stage else { return self.trouble = Some(error) };
         let error = with_room(error, &mut **stage);
-        // A device that is gone explains more than what its loss led to, and nothing can be closed on it.
+        // A lost device explains more than its consequences, and nothing can be closed on it.
         if let (VenueError::Contender { .. }, Some(cause)) = (&error, stage.beneath("the work")) {
             self.stage = None;
             return self.trouble = Some(cause.into());
@@ -287,7 +287,7 @@ impl<'a> Trial<'a> {
         if let Some(stage) = self.stage.take() {
             watcher.news(News::Step("unmounting and checking"));
             let closed = stage.close();
-            // The first trouble is the one that matters; what closing says then is a consequence of it.
+            // The first error is the one that matters; errors of closing are its consequences.
             if self.trouble.is_none() {
                 self.trouble =
                     closed.map_err(VenueError::from).and_then(|closing| note(&mut self.record, closing)).err();
@@ -298,7 +298,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Takes what closing showed into the record.
+/// Adds the findings of closing to the record.
 fn note(record: &mut TrialRecord, closing: Closing) -> Result<(), VenueError> {
     record.remarks.extend(closing.remarks.iter().cloned());
     let damage = closing.damage().map(|damage| format!("the filesystem was damaged after the work: {damage}"));
@@ -324,7 +324,7 @@ impl Closed {
         }
         record.commands = commands;
         record.seconds = Some(own.as_secs_f64());
-        // By what it took, so that the two stamps fit together wherever the wall clock was set meanwhile.
+        // Computed from the duration, so that both stamps are consistent even if the wall clock was set meanwhile.
         record.ended_ms = record.began_ms.saturating_add(own.as_millis() as i64);
         let mut counted = record.phases.iter().filter(|phase| !phase.preparation && phase.counts());
         let disturbed = counted.any(|phase| !phase.evidence.disturbed.is_empty());
@@ -335,9 +335,9 @@ impl Closed {
     }
 }
 
-/// The error of a filesystem that is full, with what to do about it.
+/// The error of a full filesystem, with the remedy.
 fn with_room(mut error: VenueError, stage: &mut dyn Staged) -> VenueError {
-    // A filesystem that is not full may no longer answer.
+    // Only a full filesystem is queried; another one may no longer respond.
     if let VenueError::Contender { reason, .. } = &mut error
         && reason.contains("No space left on device")
         && let Some(usage) = usage(stage)
@@ -373,7 +373,7 @@ impl AtWork {
         Ok(Self { agent, program, ceiling, left_out, empty, proof, repetitions, between_slices })
     }
 
-    /// Has caches be as a phase needs them that is cut into slices.
+    /// Prepares the caches for a phase that is divided into slices.
     fn makes_ready(&mut self, stage: &mut dyn Staged, job: &Job, index: usize) -> Result<(), VenueError> {
         if self.left_out.contains(&index) {
             return Ok(());
@@ -398,7 +398,7 @@ impl AtWork {
         watcher.news(News::Step(&place.facts.title));
         provide_memory(stage, job, &place, slices);
         if so_far.first.is_none() {
-            // All contenders were made ready, and this one's devices could come to rest meanwhile.
+            // All contenders were prepared, and this one's devices may have become idle meanwhile.
             stage.settle()?;
         }
         let looked = stage.look()?;
@@ -448,10 +448,10 @@ impl AtWork {
         Ok(())
     }
 
-    /// Notes in the last pass what the filesystem took for the files that exist now.
+    /// Records in the last pass the space that the filesystem took for the files that exist now.
     fn notes_space(&self, stage: &mut dyn Staged, job: &Job, index: usize, record: &mut TrialRecord) {
         if let Some(last) = record.phases.last_mut() {
-            // Without its figures for a directory that others use, too.
+            // No figures for a directory, which other processes also use.
             let now = match self.empty {
                 (None, None) => (None, None),
                 _ => in_use(stage),
@@ -461,7 +461,7 @@ impl AtWork {
     }
 }
 
-/// Phases that the filesystem cannot do, each kept with what it lacks.
+/// Phases that the filesystem cannot run, each recorded with the missing feature.
 fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Result<BTreeSet<usize>, VenueError> {
     let left_out: BTreeSet<usize> = lacking.iter().map(|lack| lack.phase).collect();
     let measured = || work.program.phases.iter().enumerate().filter(|(_, phase)| !phase.preparation);
@@ -477,7 +477,7 @@ fn left_out(lacking: &[Lack], work: &Compiled, record: &mut TrialRecord) -> Resu
     Ok(left_out)
 }
 
-/// What the memory allows where the work runs: measured once for this machine, and once for each other.
+/// The memory ceiling where the work runs: measured once for this machine, and once for each other.
 fn ceiling(
     machine: Option<String>,
     agent: &mut Agent,
@@ -493,12 +493,12 @@ fn ceiling(
     Ok(Some(measured))
 }
 
-/// Space and inodes; None where a stage cannot tell, which is not refused for it, or has none to speak of.
+/// Space and inodes; None if a stage does not report them, which is no error, or reports no space.
 fn usage(stage: &mut dyn Staged) -> Option<Usage> {
     stage.usage().ok().filter(|usage| usage.total_bytes > 0)
 }
 
-/// Bytes and inodes that the filesystem has given away. A directory's filesystem is used by others too, and the raw device has none.
+/// Bytes and inodes that the filesystem has allocated. A directory's filesystem has other users, and the raw device has none.
 fn used(stage: &mut dyn Staged, setup: &Setup) -> (Option<u64>, Option<u64>) {
     if setup.shared || setup.found.filesystem == DEVICE {
         return (None, None);
@@ -512,7 +512,7 @@ fn in_use(stage: &mut dyn Staged) -> (Option<u64>, Option<u64>) {
     (Some(usage.used_bytes), inodes)
 }
 
-/// The workload's program, made at home on this stage.
+/// The workload's program, adapted to this stage.
 fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, VenueError> {
     let estimate = &job.work.estimate;
     let usage = usage(stage);
@@ -545,13 +545,13 @@ fn program(stage: &mut dyn Staged, setup: &Setup, job: &Job) -> Result<Program, 
     })
 }
 
-/// Which phase of which program.
+/// One phase of a program.
 struct Place<'a> {
     program: &'a Program,
     index: usize,
     phase: &'a Phase,
     facts: &'a PhaseFacts,
-    /// The one that comes after it; None for the last.
+    /// The next phase; None for the last.
     next: Option<&'a Phase>,
 }
 
@@ -562,7 +562,7 @@ impl<'a> Place<'a> {
         Place { program, index, phase, facts, next: next.map(|next| &program.phases[next]) }
     }
 
-    /// What the phase asks for after its last pass.
+    /// Carries out what the phase requests after its last pass.
     fn ends(&self, stage: &mut dyn Staged) -> Result<(), VenueError> {
         if self.phase.after.sync && (self.ends_by_itself() || self.is_last()) {
             stage.sync()?;
@@ -573,8 +573,8 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Whether what stands after this phase must be done by itself: a cold start of the next one does it all, and after the
-    /// last nothing reads.
+    /// Whether the actions after this phase must be done separately: a cold start of the next phase includes them, and after the last phase
+    /// nothing reads.
     fn ends_by_itself(&self) -> bool {
         self.next.is_some_and(|next| next.cache != Cache::Cold)
     }
@@ -620,7 +620,7 @@ fn one_phase(
         }
         pass += 1;
         if rounds || again.is_some() {
-            // Each starts as the first did; passes that the workload asks for find what the one before left.
+            // Each starts like the first; passes that the workload requests find the state left by the previous one.
             state = CacheState::settled(stage, agent, place, proof)?;
         } else {
             if wait_unless(job.clock, Duration::from_nanos(phase.pause_ns), &*job.stop) {
@@ -652,7 +652,7 @@ impl Slices {
     }
 }
 
-/// Of passes that start alike those that were disturbed from outside count only where all were.
+/// Of passes that start alike, those with outside disturbance count only if all were disturbed.
 fn set_disturbed_aside(passes: &mut [PhaseRecord]) {
     let is_quiet = |pass: &PhaseRecord| pass.counts() && pass.evidence.disturbed.is_empty();
     if passes.iter().any(is_quiet) {
@@ -660,22 +660,22 @@ fn set_disturbed_aside(passes: &mut [PhaseRecord]) {
     }
 }
 
-/// Whether cached pages of files were looked for in this trial.
+/// Whether files were checked for cached pages in this trial.
 #[derive(Debug, Default)]
 struct Proof {
     looked: bool,
 }
 
 impl Proof {
-    /// Whether to look before this phase. A filesystem that was unmounted has nothing cached, so one look a trial is held
-    /// against that; dropping may leave pages behind, so each time is looked at.
+    /// Whether to check before this phase. An unmounted filesystem has nothing cached, so one check per trial is enough; dropping may leave
+    /// pages behind, so each time is checked.
     fn is_wanted(&self, emptied: &Dropped, phase: &Phase) -> bool {
         let reads = phase.is_opaque() || phase.groups.iter().any(|group| has(&group.steps, &Step::Read));
         !emptied.mounted_anew || (!self.looked && reads)
     }
 }
 
-/// What was done about caches before a pass.
+/// What was done with the caches before a pass.
 #[derive(Debug, Default)]
 struct CacheState {
     emptied: Option<Dropped>,
@@ -724,7 +724,7 @@ impl CacheState {
             let counted = agent.count_cached(place.index)?;
             proof.looked |= counted.is_some_and(|(_, files)| files > 0);
             self.cached_bytes = counted.map(|(bytes, _)| bytes);
-            // Counting opens files, and so brings in their inodes (and on btrfs the small files beside them).
+            // Counting opens files, and so caches their inodes (and on btrfs the small files next to them).
             let again = stage.drop_caches()?;
             emptied = Dropped { complete: emptied.complete && again.complete, ..again };
             emptied.start.files_looked_at = counted.map(|(_, files)| files);
@@ -749,7 +749,7 @@ fn one_pass(
     if let Some(number) = phase.device_of(VolumeTool::LoseDevice) {
         stage.lose_device(number)?;
     }
-    // What left the cache for a further pass is still there.
+    // Memory that emptying the cache freed before a further pass is still provided by the host.
     if pass == 0 || state.emptied.is_none() {
         provide_memory(stage, job, place, phase.passes.max(1));
     }
@@ -768,7 +768,7 @@ fn one_pass(
     Ok(kept(job, place, state, (seen, late), outcome))
 }
 
-/// A pass, with what the machine saw meanwhile.
+/// A pass, with the evidence of the machine.
 fn kept(
     job: &Job,
     place: &Place,
@@ -781,7 +781,7 @@ fn kept(
     let mut evidence = evidence::weigh(&before, &seen, program, phase, &outcome, job.ceiling);
     evidence::note_lateness(&mut evidence, late);
     if job.work.counts_instructions() {
-        // Disks at work and stolen time change times alone, of which none is judged.
+        // Busy disks and stolen time change only times, which are not judged here.
         evidence.disturbed.clear();
     }
     PhaseRecord {
@@ -795,15 +795,15 @@ fn kept(
     }
 }
 
-/// Has the host provide the memory that one of so many parts of a phase takes.
+/// Makes the host provide the memory that one of so many parts of a phase takes.
 fn provide_memory(stage: &dyn Staged, job: &Job, place: &Place, parts: u32) {
     if let Some(hole) = job.hole.filter(|_| stage.machine().is_none()) {
         hole.provide(memory_of_part(place.phase, job.work.estimate.phases.get(place.index), parts));
     }
 }
 
-/// Memory that a part of a phase takes from the kernel at most: what it writes and reads through the page cache, and a page for each item's inode
-/// and name.
+/// Most memory that a part of a phase takes from the kernel: what it writes and reads through the page cache, and a page for each item's
+/// inode and name.
 fn memory_of_part(phase: &Phase, estimate: Option<&PhaseEstimate>, parts: u32) -> u64 {
     const BESIDE: u64 = 8 << 20;
     const OF_ITEM: u64 = 4096;

@@ -1,24 +1,24 @@
 //! Where contenders are staged one after the other, as the run loop sees it.
-//! In: a contender. Out: a stage ([`staging::Staged`]), with errors sorted by what they stop.
-//! Tests put a stand-in here, so that the order of things is tested without touching a device.
+//! In: a contender. Out: a stage ([`staging::Staged`]), with errors classified by what they stop.
+//! Tests use a stand-in, so that the order of operations is tested without touching a device.
 
 use crate::agent::AgentError;
 use crate::watch::Watcher;
 use records::Cause;
 use staging::{Staged, StagingError};
 
-/// A contender could not be staged, or something failed on its ground.
+/// A contender could not be staged, or something failed on its stage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VenueError {
-    /// Something that concerns this contender or this trial only: the others go on.
+    /// An error of this contender or this trial only: the others continue.
     #[error("{reason}")]
     Contender {
-        /// What was being done, and what was answered.
+        /// The operation, and the error text.
         reason: String,
-        /// Whether it may work the next time.
+        /// Whether a retry may succeed.
         cause: Cause,
     },
-    /// The ground itself is lost (custody refused, device gone): the run ends.
+    /// The device itself is lost (custody refused, device gone): the run ends.
     #[error("{0}")]
     Ground(String),
     /// The user asked to stop.
@@ -27,12 +27,12 @@ pub enum VenueError {
 }
 
 impl VenueError {
-    /// An error that lasts: what was asked for cannot be.
+    /// A permanent error: the request cannot be met.
     pub fn lasting(reason: impl Into<String>) -> Self {
         Self::Contender { reason: reason.into(), cause: Cause::Lasting }
     }
 
-    /// An error that may be gone the next time.
+    /// A temporary error.
     pub fn passing(reason: impl Into<String>) -> Self {
         Self::Contender { reason: reason.into(), cause: Cause::Passing }
     }
@@ -59,17 +59,16 @@ impl From<AgentError> for VenueError {
 
 /// A place where contenders are staged one after the other.
 pub trait Venue {
-    /// Trials of a workload (by its number in the plan) in a block come next. Where contenders have places of their own that differ, this is when they
-    /// change them.
+    /// Announces the next trials: of a workload (by its number in the plan) in a round. Contenders with separate places swap them at this point.
     fn begins(&mut self, _block: u32, _work: usize) {}
-    /// Makes what staging a contender needs and what is kept from trial to trial, such as the image of an aged filesystem;
-    /// it may take long, and none of it belongs to the trial.
+    /// Makes what staging a contender needs and what is kept from trial to trial, such as the image of an aged filesystem; it may take long,
+    /// and is not part of the trial.
     fn prepare(&mut self, _contender: usize, _watcher: &mut dyn Watcher) -> Result<(), VenueError> {
         Ok(())
     }
-    /// Formats and mounts contender number `contender` of the plan, reads back what was asked, and hands it over.
+    /// Formats and mounts contender number `contender` of the plan, reads its options back, and returns its stage.
     fn stage(&mut self, contender: usize) -> Result<Box<dyn Staged + '_>, VenueError>;
-    /// A venue for each contender of the plan, in their order: these can be used at the same time. None where contenders share a place.
+    /// A venue for each contender of the plan, in their order, usable at the same time. None if contenders share a place.
     fn apart(&mut self) -> Option<Vec<&mut dyn Venue>> {
         None
     }

@@ -1,5 +1,5 @@
-//! What a run tells about itself while it goes on.
-//! In: news from the runner. Out: whatever the watcher makes of it (a progress display, a log, nothing).
+//! News of a run in progress.
+//! In: news from the runner. Out: whatever the watcher does with it (a progress display, a log, nothing).
 //! The runner does not know how anything is shown.
 
 use records::TrialRecord;
@@ -7,39 +7,39 @@ use records::TrialRecord;
 /// One piece of news.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// The run begins or goes on.
+    /// The run begins or is resumed.
     Began {
         /// Its id.
         run: &'a str,
-        /// Trials planned at most, and trials already in the ledger.
+        /// Maximum number of planned trials, and trials already in the ledger.
         trials: (usize, usize),
     },
-    /// Something that is neither a trial nor a result, in few words.
+    /// A short remark that is neither a trial nor a result.
     Remark(&'a str),
-    /// A contender takes no part (any more).
+    /// A contender takes no further part.
     ContenderOut {
         /// Its label.
         label: &'a str,
-        /// Why, with the way out.
+        /// Why, with the remedy.
         why: &'a str,
     },
     /// A trial begins.
     TrialBegan {
-        /// Block, from 0.
+        /// Round, from 0.
         block: u32,
         /// Label of the contender.
         contender: &'a str,
         /// Name of the workload.
         workload: &'a str,
     },
-    /// Another contender's turn begins, within a trial that began before.
+    /// Another contender's turn begins, within a trial that began earlier.
     Turn {
         /// Label of the contender.
         contender: &'a str,
         /// Name of the workload.
         workload: &'a str,
     },
-    /// A trial is at this step (making, mounting, a phase's title ...).
+    /// The current step of a trial (making, mounting, a phase's title ...).
     Step(&'a str),
     /// Progress within a phase: items, of how many, bytes.
     Progress(u64, Option<u64>, u64),
@@ -49,27 +49,27 @@ pub enum News<'a> {
         contender: &'a str,
         /// The trial.
         trial: &'a TrialRecord,
-        /// Trials done, and planned at most.
+        /// Trials done, and the maximum number planned.
         done: (usize, usize),
     },
-    /// A block ended; what the judge says of going on.
+    /// A round ended; the judge's decision about continuing.
     BlockEnded {
-        /// Block, from 0.
+        /// Round, from 0.
         block: u32,
-        /// In a sentence.
+        /// As a sentence.
         decision: &'a str,
-        /// Everything that was measured so far.
+        /// All measurements so far.
         table: &'a judge::Table,
     },
 }
 
-/// Somebody who watches a run, and may stop it.
+/// A watcher of a run.
 pub trait Watcher {
     /// Takes a piece of news.
     fn news(&mut self, news: News);
 }
 
-/// A watcher that does nothing with what it hears.
+/// A watcher that ignores all news.
 #[derive(Debug, Default)]
 pub struct Unwatched;
 

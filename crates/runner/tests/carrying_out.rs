@@ -1,4 +1,4 @@
-//! How a run is carried out, with a stand-in for the ground and a shell script for the engine: no device is touched.
+//! How a run is carried out, with a stand-in for the stages and a shell script for the engine: no device is touched.
 
 mod stand_in;
 
@@ -22,7 +22,7 @@ fn every_contender_comes_once_a_block_and_caches_are_dropped_before_a_cold_phase
     assert!(hooks[0].starts_with("stage"));
 }
 
-/// What happened to the first contender's stage, but for waiting.
+/// Calls on the first contender's stage, except waiting.
 fn hooks(log: &[String]) -> Vec<&str> {
     let first = log.iter().skip(1).take_while(|line| !line.starts_with("stage"));
     first.map(String::as_str).filter(|line| *line != "settle").collect()
@@ -87,7 +87,7 @@ fn where_instructions_are_judged_other_disks_disturb_nothing() {
     assert!(trials.iter().flat_map(|trial| &trial.phases).all(foreign), "what the others did is kept all the same");
 }
 
-/// The passes of the read phase of each trial that count, block by block.
+/// Number of counting passes of the read phase of each trial, by round.
 fn reads(bakeoff: &Bakeoff) -> Vec<(u32, usize)> {
     let is_read = |pass: &&records::PhaseRecord| pass.name == "read" && pass.counts();
     let read = |trial: &records::TrialRecord| trial.phases.iter().filter(is_read).count();
@@ -115,7 +115,7 @@ fn a_read_is_passed_as_often_as_its_noise_asks_for_once_that_is_known() {
 
 #[test]
 fn of_several_passes_a_disturbed_one_does_not_count() {
-    // Each trial writes, then reads until it has read often enough.
+    // Each trial writes, then reads until it has enough passes.
     let bakeoff = Bakeoff::new(1).open_ended(1).disturbing(&[2]);
     bakeoff.run();
     let trials = bakeoff.trials();
@@ -222,7 +222,7 @@ fn a_second_run_on_the_same_ledger_is_refused() {
 
 #[test]
 fn a_budget_ends_the_run_before_it_is_overdrawn_and_the_ledger_says_so() {
-    // Far more blocks are asked for than two seconds hold.
+    // Far more rounds are requested than two seconds allow.
     let bakeoff = Bakeoff::new(1000).budget(2.0);
     let (ended, _) = bakeoff.run();
     let Ended::Finished(why) = ended else { panic!("{ended:?}") };

@@ -1,5 +1,5 @@
-//! What passes costs a trial and is tried again, what lasts drops a contender, and nothing goes on without an end: with a stand-in for
-//! the ground, a clock that is set all the time, and ledgers that are taken away.
+//! Temporary failures cost a trial and are retried, permanent ones drop a contender, and every run ends: with a stand-in for the stages, a
+//! clock that is set all the time, and ledgers that are removed.
 
 mod stand_in;
 
@@ -26,7 +26,7 @@ fn outcome(trial: &TrialRecord) -> Outcome {
     if trial.status == TrialStatus::Failed { Outcome::Failed } else { Outcome::Done }
 }
 
-/// Block, attempt and outcome of a contender's trials. What this machine's other work disturbed is done, too.
+/// Round, attempt and outcome of a contender's trials. Trials disturbed by this machine's other work count as done.
 fn of(bakeoff: &Bakeoff, contender: u32) -> Vec<(u32, u32, Outcome)> {
     let mine = |trial: &TrialRecord| trial.contender == contender;
     bakeoff
@@ -100,7 +100,7 @@ fn a_status_that_may_mean_either_is_tried_once_more_and_lasts_where_it_comes_aga
     twice.run();
     assert_eq!(of(&twice, 1), [(0, 0, Failed), (0, 1, Failed)]);
     assert!(error(&twice, 1).is_some());
-    // Whoever asks for more may have installed other tools meanwhile.
+    // Before more samples are requested, other tools may have been installed.
     let twice = twice.mended().samples(4);
     twice.resume();
     assert_eq!(error(&twice, 1), None);
@@ -144,8 +144,8 @@ fn a_vanished_device_is_the_reason_and_not_what_the_work_saw_of_it() {
 
 #[test]
 fn a_wall_clock_that_is_set_back_makes_no_time_negative_and_overdraws_no_budget() {
-    // An hour back at every look.
-    // The last trial is begun where it fits and may take longer than those before it; a budget counted anew would be 4 s in all.
+    // An hour back at every reading. The last trial is begun if it fits and may take longer than earlier ones; a budget counted from zero
+    // again would be 4 s in total.
     const MOST: f64 = 3.0;
     let bakeoff = Bakeoff::new(100_000).budget(2.0).wall_steps(-3_600_000);
     let (ended, _) = bakeoff.run();

@@ -1,4 +1,4 @@
-//! A plan cut into shards does the same work as the whole, and their ledgers make one run again.
+//! A plan divided into shards does the same work as the whole, and their ledgers merge into one run.
 
 mod stand_in;
 
@@ -6,7 +6,7 @@ use ledger::import::{Read, import_file};
 use ledger::{Access, Ledger, RunStatus, TrialRecord};
 use stand_in::Bakeoff;
 
-/// What a trial is, whenever and wherever it was carried out.
+/// Identity of a trial, whenever and wherever it was carried out.
 fn places(trials: &[TrialRecord]) -> Vec<(u32, u32, u32)> {
     trials.iter().map(|trial| (trial.block, trial.position, trial.contender)).collect()
 }

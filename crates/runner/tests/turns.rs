@@ -1,4 +1,4 @@
-//! Contenders that take turns by slices, all set up at the same time, with a stand-in for the ground.
+//! Contenders that alternate by slices, all set up at the same time, with a stand-in for the stages.
 
 mod stand_in;
 
@@ -6,7 +6,7 @@ use ledger::{Access, TrialStatus};
 use runner::{Ended, VenueError};
 use stand_in::Bakeoff;
 
-/// Blocks and contenders of all trials, in order.
+/// Rounds and contenders of all trials, in order.
 fn pairs(bakeoff: &Bakeoff) -> Vec<(u32, u32)> {
     let mut pairs: Vec<_> = bakeoff.trials().iter().map(|trial| (trial.block, trial.contender)).collect();
     pairs.sort_unstable();
@@ -21,7 +21,7 @@ fn all_are_set_up_before_the_first_phase_and_closed_after_the_last() {
     let log: Vec<&str> = log.iter().map(String::as_str).filter(|line| !line.starts_with("settle")).collect();
     assert!(log[..2].iter().all(|line| line.starts_with("stage")), "{log:?}");
     assert!(log[log.len() - 2..].iter().all(|line| line.starts_with("close")), "{log:?}");
-    // Whose turn it is, without repetition: each has one turn in each of the two phases, and then another order.
+    // The order of turns, without repetition: each has one turn in each of the two phases, in another order in the second.
     let mut turns: Vec<&str> = log[2..log.len() - 2].iter().filter_map(|line| line.split(' ').nth(1)).collect();
     turns.dedup();
     assert!(turns == ["0", "1", "0"] || turns == ["1", "0", "1"], "{log:?}");
@@ -97,7 +97,7 @@ fn contenders_take_turns_slice_by_slice_and_caches_are_emptied_before_the_first(
     let slices = bakeoff.slices();
     assert_eq!(slices.len(), 10, "{slices:?}");
     assert!(slices.chunks(2).all(|pair| pair[0] != pair[1]), "{slices:?}");
-    // Of the phase that is cut, whose caches are emptied comes before anything of it is written back.
+    // In the divided phase, the caches of all are emptied before anything of it is written back.
     let whose = |line: &str, what: &str| line.strip_prefix(what).map(|whose| whose.trim().to_string());
     let emptied: Vec<String> = log.iter().rev().filter_map(|line| whose(line, "settle")).take(2).collect();
     let last = log.iter().rposition(|line| line.starts_with("settle")).expect("settled");

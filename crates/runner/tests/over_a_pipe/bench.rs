@@ -1,5 +1,5 @@
-//! A small bake-off of two directories, each served by a child process of its own.
-//! In: how many samples, and what the engine of one trial is. Out: a ledger.
+//! A small bake-off of two directories, each served by its own child process.
+//! In: number of samples, and the kind of engine of one trial. Out: a ledger.
 
 use crate::PROGRAM;
 use ledger::{Access, CommandRecord, Ledger, NewRun, Origin, TrialRecord};
@@ -15,10 +15,10 @@ use std::time::Duration;
 use system::Journal;
 use workload::catalogue::WorkCatalogue;
 
-/// How long one question may take.
+/// Time limit of one request.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What the engine of a trial does.
+/// Behaviour of a trial's engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Works,
@@ -84,7 +84,7 @@ impl Bench {
         ledger.trials(&id).expect("trials")
     }
 
-    /// What lies in the two directories.
+    /// Names of files left in the two directories.
     pub fn left(&self) -> Vec<String> {
         let Place::Directories(folders) = &self.plan.place else { return Vec::new() };
         let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("it is there").flatten());
@@ -113,7 +113,7 @@ impl Bench {
             venue: &mut venue,
             watcher: &mut Unwatched,
             agent: [PROGRAM, "engine", "works"].map(String::from).to_vec(),
-            // The trial after is begun, and leaves no trace.
+            // The next trial is begun, and leaves no trace.
             stop: Arc::new(move || counted.load(Ordering::SeqCst) > trials),
             clock: &MachineClock::default(),
         };
@@ -121,7 +121,7 @@ impl Bench {
     }
 }
 
-/// Stages each contender in a child process of its own.
+/// Stages each contender in its own child process.
 struct Children<'b> {
     bench: &'b Bench,
     journal: Journal,
@@ -151,7 +151,7 @@ impl Venue for Children<'_> {
     }
 }
 
-/// The directory that is there, under a name.
+/// The existing directory, under a name.
 pub fn contender(label: &str) -> Contender {
     Contender { label: label.into(), filesystem: DIRECTORY.into(), ..Contender::default() }
 }

@@ -1,6 +1,6 @@
 //! The whole runner over a stage in a child process, without root: order, staging, measuring, closing, resume and the ledger.
-//! In: this program itself, as the tests, as the process that serves a directory, and as the engine. Out: what the ledger holds.
-//! It starts itself anew with folders of its own, as root as nobody, so that nothing in it can need a privilege.
+//! In: this program itself, as the tests, as the process that serves a directory, and as the engine. Out: the content of the ledger.
+//! It starts itself again with its own folders, and as an unprivileged user if it is root, so that no test can need a privilege.
 
 mod bench;
 #[path = "../plans/mod.rs"]
@@ -18,13 +18,13 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 use system::Journal;
 
-/// This program, also where its path cannot be reached.
+/// This program, even if its path is not accessible.
 pub const PROGRAM: &str = "/proc/self/exe";
 /// Set in the process that runs the tests.
 const INSIDE: &str = "BAKEOFF_TEST_INSIDE";
-/// The user that has no rights.
+/// A user without rights.
 const NOBODY: u32 = 65_534;
-/// Seconds that a process which serves may be silent here.
+/// Seconds that a serving process may be silent here.
 const SILENCE: &str = "8";
 
 type Test = (&'static str, fn());
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Starts this program anew, with folders of its own, and without root.
+/// Starts this program again, with its own folders, and without root.
 fn as_nobody(words: &[String]) -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(PROGRAM);
@@ -73,7 +73,7 @@ fn as_nobody(words: &[String]) -> ExitCode {
     if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs the tests whose names hold one of these words, or all, and says what cargo's own tests say.
+/// Runs the tests whose names contain one of these words, or all, and prints the same output as cargo's own tests.
 fn run(words: &[String]) -> ExitCode {
     assert!(!system::process::is_root(), "nothing here may need root");
     let asked: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
@@ -101,7 +101,7 @@ fn a_plan_is_carried_out_and_leaves_nothing_but_its_ledger() {
     let trials = bench.trials();
     assert_eq!((of(&trials, 0).len(), of(&trials, 1).len()), (2, 2));
     for trial in &trials {
-        // Whatever else this machine does may disturb it.
+        // Other work of this machine may disturb it.
         assert!(trial.status != TrialStatus::Failed, "{:?}", trial.reason);
         let found = trial.found.as_ref().expect("what was found");
         assert!(!found.filesystem.is_empty() && !found.cold_possible, "{found:?}");
@@ -151,7 +151,7 @@ fn an_engine_that_crashes_there_is_one_failed_trial() {
     assert_eq!((trials.len(), bench.left()), (2, Vec::<String>::new()));
 }
 
-/// What becomes of asking somebody who does not keep to the rules.
+/// The error of a request to a process that breaks the rules.
 fn refused(how: &str) -> String {
     let command = [PROGRAM, "babble", how].map(String::from);
     let asked = Asked { contender: Box::new(bench::contender("it")), ..Asked::default() };

@@ -1,5 +1,5 @@
-//! What this program is when it is started as a child: it serves a directory, is an engine, or keeps to no rule.
-//! In: words of its command line. Out: what it says on standard output.
+//! This program as a child process: it serves a directory, is an engine, or breaks the protocol.
+//! In: words of its command line. Out: its standard output.
 
 use crate::PROGRAM;
 use staging::{Registry, Target, Where, serve};
@@ -15,7 +15,7 @@ pub fn stage(folder: &str, engine: &str) {
     serve(stdin(), stdout(), &engine, |_, journal| Target::open(&Registry::embedded()?, &place, journal));
 }
 
-/// The engine itself, or one that does something else in the middle of its first phase.
+/// The engine itself, or one that misbehaves during its first phase.
 pub fn engine(kind: &str) {
     if kind == "works" {
         return engine::agent(stdin().lock(), stdout()).expect("it is talked with");
@@ -41,7 +41,7 @@ pub fn engine(kind: &str) {
     }
 }
 
-/// Says what must be refused, mostly after a hello.
+/// Prints messages that must be refused, mostly after a hello.
 pub fn babble(how: &str) {
     let version = if how == "other-version" { "0.0.0" } else { env!("CARGO_PKG_VERSION") };
     if !["nothing", "unasked"].contains(&how) {
@@ -54,7 +54,7 @@ pub fn babble(how: &str) {
                 println!(r#"{{"answered":{{"answer":{{"Ok":"done"}},"commands":[]}}}}"#);
             }
         }
-        // Until the other end has had enough.
+        // Until the other end closes the pipe.
         "long" => while stdout().write_all(&[b'x'; 1 << 16]).is_ok() {},
         "silent" => {}
         _ => {

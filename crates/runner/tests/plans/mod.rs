@@ -1,4 +1,4 @@
-//! What all plans of these tests have in common: a fixed number of blocks, and nothing that is done again.
+//! What all plans of these tests have in common: a fixed number of rounds, and no repetitions.
 
 use records::{ColdWay, Turns, custody::Terms};
 use runner::{Place, PlannedContender, ResolvedPlan, Sampling, Work};

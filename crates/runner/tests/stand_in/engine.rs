@@ -2,12 +2,12 @@
 
 use workload::outcome::PhaseOutcome;
 
-/// What the script answers for a phase.
+/// The script's outcome of a phase.
 pub fn outcome(phase: usize) -> PhaseOutcome {
     PhaseOutcome { phase, items: 10, returned_ns: 1_000_000, work_hash: 7, ..PhaseOutcome::default() }
 }
 
-/// The script; its argument says how it behaves.
+/// The script; its argument selects its behaviour.
 pub fn script() -> String {
     let done = serde_json::to_string(&workload::message::Reply::Done(Box::new(outcome(0)))).expect("JSON");
     let ceiling = r#"{"ceiling":{"generate_bytes_per_second":1e9,"write_bytes_per_second":1e9,"clock_read_ns":1.0,"record_ns":2.0,"clock":"tsc","clock_error":0.0}}"#;

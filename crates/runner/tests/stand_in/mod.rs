@@ -1,4 +1,4 @@
-//! A stand-in for the ground, and an engine that is a shell script: what the run loop sees, without any device.
+//! A stand-in for the stages, and a shell script for the engine: the run loop's view, without any device.
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
@@ -30,7 +30,7 @@ pub struct Bakeoff {
     plan: ResolvedPlan,
     engine: &'static str,
     fault: Option<Fault>,
-    /// How often the fault has shown so far, over runs and resumes.
+    /// How often the fault has occurred so far, over runs and resumes.
     shown: Rc<Cell<usize>>,
     lost: Option<StagingError>,
     wall_step_ms: i64,
@@ -41,7 +41,7 @@ pub struct Bakeoff {
     disturbed: Option<Vec<usize>>,
 }
 
-/// A contender that cannot be staged so many times.
+/// A contender that cannot be staged a number of times.
 #[derive(Clone)]
 struct Fault {
     contender: usize,
@@ -73,31 +73,31 @@ impl Bakeoff {
         self
     }
 
-    /// Has a contender fail for good.
+    /// Makes a contender fail permanently.
     pub fn failing(self, contender: usize, why: &str) -> Self {
         self.failing_times(contender, usize::MAX, VenueError::lasting(why))
     }
 
-    /// Has a contender fail so many times, and then work.
+    /// Makes a contender fail so many times, and then work.
     pub fn failing_times(mut self, contender: usize, times: usize, error: VenueError) -> Self {
         self.fault = Some(Fault { contender, times, error });
         self
     }
 
-    /// Ends the fault, as somebody does who makes room on the disk.
+    /// Ends the fault, as if the user had freed space.
     pub fn mended(mut self) -> Self {
         self.fault = None;
         self
     }
 
-    /// Asks for no number of blocks, but allows so many and no fewer.
+    /// Requests no exact number of rounds, but sets both limits to this one.
     pub fn open_ended(mut self, blocks: u32) -> Self {
         self.plan.sampling.samples = None;
         self.plan.sampling.blocks = (blocks, blocks);
         self
     }
 
-    /// Leaves one contender, whose work does the same in two ways, until it is known which is better: in so many blocks.
+    /// Keeps one contender, whose work has two variants, until the better one is known: within this range of rounds.
     pub fn alone_in_two_ways(mut self, blocks: (u32, u32)) -> Self {
         self.plan.contenders.truncate(1);
         let compiled = &mut self.plan.works[0].compiled;
@@ -111,7 +111,7 @@ impl Bakeoff {
         self
     }
 
-    /// Asks for so many blocks in all, as `resume --samples` does.
+    /// Requests this total number of rounds, as `resume --samples` does.
     pub fn samples(mut self, samples: u32) -> Self {
         self.plan.sampling.samples = Some(samples);
         let new = self.new_run();
@@ -119,25 +119,25 @@ impl Bakeoff {
         self
     }
 
-    /// Has whatever fails be explained by what lies beneath.
+    /// Makes the underlying error the cause of every failure.
     pub fn lost(mut self, error: StagingError) -> Self {
         self.lost = Some(error);
         self
     }
 
-    /// Sets the wall clock by so much every time somebody looks at it.
+    /// Sets the wall clock by this step at every reading.
     pub fn wall_steps(mut self, milliseconds: i64) -> Self {
         self.wall_step_ms = milliseconds;
         self
     }
 
-    /// Has the clock stand still but for waits, however busy the machine is that runs this.
+    /// Stops the clock except for waits, however busy the machine is.
     pub fn only_waits_take_time(mut self) -> Self {
         self.only_waits_take_time = true;
         self
     }
 
-    /// Does something after the n-th trial, counted from 1.
+    /// Calls a function after the n-th trial, counted from 1.
     pub fn after_close(mut self, then: impl Fn(usize) + 'static) -> Self {
         self.after_close = Some(Box::new(then));
         self
@@ -154,33 +154,33 @@ impl Bakeoff {
         self
     }
 
-    /// Has these passes of the run be disturbed, counted from 0, and no other; what is disturbed is repeated.
+    /// Makes these passes of the run disturbed, counted from 0, and no others; disturbed ones are repeated.
     pub fn disturbing(mut self, passes: &[usize]) -> Self {
         self.disturbed = Some(passes.to_vec());
         self.plan.sampling.repeat_disturbed = true;
         self
     }
 
-    /// Starts cold phases by this way.
+    /// Starts cold phases in this way.
     pub fn cold_by(mut self, way: ColdWay) -> Self {
         self.plan.cold = way;
         self
     }
 
-    /// Has the first phase begin cold and write.
+    /// Makes the first phase begin cold and write.
     pub fn writing(mut self) -> Self {
         let phase = &mut self.plan.works[0].compiled.program.phases[0];
         (phase.cache, phase.writes) = (Cache::Cold, true);
         self
     }
 
-    /// Judges instructions in place of times.
+    /// Judges instructions instead of times.
     pub fn counting(mut self) -> Self {
         self.plan.works[0].compiled.count_instructions();
         self
     }
 
-    /// Has every phase be followed by a sync and a drop, and begin cold.
+    /// Makes every phase end with a sync and a drop, and begin cold.
     pub fn all_cold(mut self) -> Self {
         for phase in &mut self.plan.works[0].compiled.program.phases {
             phase.cache = Cache::Cold;
@@ -189,13 +189,13 @@ impl Bakeoff {
         self
     }
 
-    /// Has contenders take turns by phases, which are too short to be cut.
+    /// Makes contenders alternate by phases, which are too short to be divided.
     pub fn by_phases(mut self) -> Self {
         self.plan.turns = Turns::Slice;
         self
     }
 
-    /// Has contenders take turns by slices; the phase that reads is cut into five.
+    /// Makes contenders alternate by slices; the phase that reads is divided into five.
     pub fn by_slices(self) -> Self {
         let mut this = self.by_phases();
         let reading = PhaseEstimate { items: 1_000, bytes_read: 170_000_000, ..PhaseEstimate::default() };
@@ -203,7 +203,7 @@ impl Bakeoff {
         this
     }
 
-    /// Who carried out a slice, in order, as the engine's processes.
+    /// Process ids of the engines that carried out the slices, in order.
     pub fn slices(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.path().join("engine.slices")).unwrap_or_default();
         text.lines().map(String::from).collect()
@@ -215,7 +215,7 @@ impl Bakeoff {
         self
     }
 
-    /// Puts a contender through no workload but those named.
+    /// Limits a contender to the named workloads.
     pub fn only(mut self, contender: usize, work: &str) -> Self {
         self.plan.contenders[contender].works.push(work.into());
         self
@@ -247,7 +247,7 @@ impl Bakeoff {
         self.resume_at(&self.path())
     }
 
-    /// Goes on with the run of a ledger that lies elsewhere.
+    /// Resumes the run of a ledger at another path.
     pub fn resume_at(&self, path: &Path) -> (Ended, Vec<String>) {
         let mut ledger = Ledger::open(path, Access::Write).expect("the ledger opens");
         let id = ledger.run(None).expect("a run").id;
@@ -278,7 +278,7 @@ impl Bakeoff {
             venue: &mut venue,
             watcher: &mut Unwatched,
             agent: vec!["sh".into(), script, self.engine.into()],
-            // One later than the last trial's close, so that this trial is whole.
+            // One later than the last trial's close, so that this trial is complete.
             stop: Arc::new(move || closed.load(Ordering::SeqCst) > stop_after),
             clock: &clock,
         };
@@ -337,7 +337,7 @@ struct StandIn<'b> {
     log: Rc<RefCell<Vec<String>>>,
     closed: Arc<AtomicUsize>,
     passes: Rc<Cell<usize>>,
-    /// One for each contender, where they are all there at the same time.
+    /// One per contender, if all exist at the same time.
     each: Vec<StandIn<'b>>,
 }
 
@@ -377,7 +377,7 @@ struct Stage<'b> {
 
 impl Stage<'_> {
     fn note(&self, what: &str) {
-        // Where all are there, it says whose.
+        // If all exist, the entry names the contender.
         let whose =
             if self.bakeoff.plan.turns != Turns::Trial { format!(" {}", self.contender) } else { String::new() };
         self.log.borrow_mut().push(format!("{what}{whose}"));
@@ -406,7 +406,7 @@ impl Staged for Stage<'_> {
         let pass = self.passes.replace(self.passes.get() + 1);
         let seen = Snapshot::take().since(before, &Watch::system());
         let Some(disturbed) = &self.bakeoff.disturbed else { return Ok(seen) };
-        // Whatever this machine does meanwhile, only what the test says disturbs.
+        // Only the test's own disturbances count, whatever this machine does meanwhile.
         let other = Traffic { read_bytes: 1 << 30, ..Traffic::default() };
         let foreign = disturbed.contains(&pass).then(|| ("sdz".to_string(), other));
         Ok(Evidence { foreign: foreign.into_iter().collect(), cpu: SystemCpu::default(), frequency_khz: None, ..seen })
