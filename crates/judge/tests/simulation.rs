@@ -7,6 +7,8 @@ mod draw;
 mod picked;
 #[path = "../examples/simulate/play.rs"]
 mod play;
+#[path = "../examples/simulate/recorded.rs"]
+mod recorded;
 #[path = "../examples/simulate/suite.rs"]
 #[allow(dead_code)]
 mod suite;

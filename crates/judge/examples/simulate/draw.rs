@@ -2,12 +2,13 @@
 //! In: a noise model, true costs, a seed. Out: samples, block by block, as a machine with such noise would give them.
 //! Noise that belongs to the machine runs on in time, trial after trial; contenders are shuffled within each block.
 
+use crate::recorded::{Reading, Recorded};
 use judge::{Cell, Contender, Direction, Needed, Operation, OperationId, Sample, Table};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// How samples scatter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +129,8 @@ pub struct Scenario {
     pub sessions: Option<(u32, f64)>,
     /// Whether the table says where sessions begin.
     pub known_sessions: bool,
+    /// Noise of a real machine, in the place of what is drawn.
+    pub recorded: Option<Arc<Recorded>>,
     /// Chance that a trial fails, of the last contender.
     pub failing: f64,
     /// The first contender is entered twice.
@@ -146,13 +149,22 @@ impl Scenario {
         let (scatter, noisy) = (vec![1.0; contenders], vec![1.0; operations]);
         let (kept_state, failing, twin) = (0.0, 0.0, false);
         let (sessions, known_sessions) = (None, true);
-        Scenario { noise, size, costs, scatter, noisy, kept_state, sessions, known_sessions, failing, twin }
+        let recorded = None;
+        Scenario { noise, size, costs, scatter, noisy, kept_state, sessions, known_sessions, recorded, failing, twin }
     }
 
     /// Equal contenders in sessions of five blocks, each contender with an effect of its own in each session and operation.
     pub fn in_sessions(contenders: usize, operations: usize, effect: f64) -> Self {
         let equal = Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
         Scenario { sessions: Some((5, effect)), ..equal }
+    }
+
+    /// As many contenders and operations as a real machine's noise was recorded of, and each contender slower than the one before by a gap.
+    pub fn recorded(recorded: &Arc<Recorded>, gap: f64) -> Self {
+        let (contenders, operations) = recorded.most();
+        let costs = (0..contenders).map(|contender| gap.ln() * contender as f64).collect();
+        let drawn = Scenario::of(Noise::LogNormal, 0.05, vec![costs; operations]);
+        Scenario { recorded: Some(Arc::clone(recorded)), ..drawn }
     }
 
     /// One contender that is better than all others, which are equal, by a gap (1.1: they take 1.1 times as long).
@@ -211,6 +223,7 @@ pub struct World {
     states: Vec<f64>,
     /// Effects of this session, operation by operation.
     effects: Vec<Vec<f64>>,
+    reading: Reading,
     block: u32,
     /// Trials so far.
     pub trials: u32,
@@ -243,7 +256,10 @@ impl World {
         let mut rng = SmallRng::seed_from_u64(seed);
         let before = (0..scenario.costs.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
         let states = (0..table.contenders.len()).map(|_| StandardNormal.sample(&mut rng)).collect();
-        World { scenario: scenario.clone(), table, before, states, effects: Vec::new(), block: 0, trials: 0, rng }
+        let (operations, recorded) = (scenario.costs.len(), scenario.recorded.as_ref());
+        let reading = recorded.map(|recorded| recorded.read(contenders, operations, &mut rng)).unwrap_or_default();
+        let (scenario, effects) = (scenario.clone(), Vec::new());
+        World { scenario, table, before, states, effects, reading, block: 0, trials: 0, rng }
     }
 
     fn begin_session(&mut self) {
@@ -307,7 +323,10 @@ impl World {
         for operation in 0..self.scenario.costs.len() {
             let size = self.scenario.size * self.scenario.scatter[truth] * self.scenario.noisy[operation];
             let before = &mut self.before[operation];
-            let noise = self.scenario.noise.log(size, self.block, before, &mut self.rng) + kept;
+            let noise = match &self.scenario.recorded {
+                Some(recorded) => recorded.log(&self.reading, operation, self.block, truth),
+                None => self.scenario.noise.log(size, self.block, before, &mut self.rng) + kept,
+            };
             let of_session = self.effects.get(operation).map_or(0.0, |effects| effects[truth]);
             let value = 10.0 * (self.scenario.costs[operation][truth] + of_session + noise).exp();
             let trial = i64::from(self.trials);

@@ -5,6 +5,7 @@
 mod draw;
 mod picked;
 mod play;
+mod recorded;
 mod suite;
 
 use std::process::ExitCode;

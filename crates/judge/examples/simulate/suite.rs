@@ -5,8 +5,10 @@
 use crate::draw::{MODELS, Noise, Scenario};
 use crate::picked;
 use crate::play::{Covered, Rule, Tally, play};
+use crate::recorded::Recorded;
 use judge::{Policy, Until};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How much is played.
@@ -55,6 +57,7 @@ pub fn run(effort: Effort) -> Report {
     false_wins(effort, &mut report);
     calibration(effort, &mut report);
     trouble(effort, &mut report);
+    recorded(effort, &mut report);
     sessions(effort, &mut report);
     answers(effort, &mut report);
     picked(effort, &mut report);
@@ -216,6 +219,36 @@ fn trouble(effort: Effort, report: &mut Report) {
         report.line(&format!("| {:.0} % | {:.1} | {:.1} |", size * 100.0, shares[0], shares[1]));
         let kept = shares.iter().all(|share| *share <= at_most(found[0].tables, effort.slack.max(2.0)));
         report.promise(kept, format!("false ties at {size}: {shares:.1?}"));
+    }
+    report.line("");
+}
+
+/// The noise of real machines, of contenders that are equal, and of others that are not.
+fn recorded(effort: Effort, report: &mut Report) {
+    report.line("### Noise of a real machine: ext4 under four names, and the same with a ladder of gaps of 1.3\n");
+    report.line("Rounds follow each other as they were recorded, from any round on; contenders and operations are shuffled for each table. False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; gaps that are called at least \"likely\".\n");
+    report.line("| noise | rounds | false *worse* | false *likely* | the same, not warned of | intervals that hold | wrong bounds | gaps found |");
+    report.line("|---|---|---|---|---|---|---|---|");
+    for noise in Recorded::all().into_iter().map(Arc::new) {
+        let [equal, ladder] = [1.0, 1.3].map(|gap| Scenario::recorded(&noise, gap));
+        for rounds in [2, 3, 5, 10, 20] {
+            let [none, gaps] = [&equal, &ladder].map(|scenario| play(scenario, Rule::Fixed(rounds), effort.equal / 5, 41));
+            let all = [&none, &gaps].map(|tally| tally.ratios[0].and(tally.ratios[1]));
+            let held = all[0].and(all[1]).percent();
+            let [proven, likely, silent] =
+                [none.false_statements, none.false_likelies, none.false_unwarned].map(|count| share(count, none.tables));
+            let wrong = share(none.wrong_bounds + gaps.wrong_bounds, none.choices + gaps.choices);
+            let [there, called, _] = gaps.differences;
+            let (name, found) = (noise.name, share(called, there));
+            report.line(&format!(
+                "| {name} | {rounds} | {proven:.1} | {likely:.1} | {silent:.1} | {held:.1} | {wrong:.1} | {found:.0} |"
+            ));
+            // Tables share the rounds that were recorded: as if there were one for each of these.
+            let most = at_most(noise.rounds() as u64, effort.slack.max(2.0));
+            report.promise(proven <= most && silent <= most, format!("{name}, {rounds} rounds: {proven:.1}, {silent:.1} % false"));
+            report.promise(held >= 95.0 - (most - 5.0), format!("{name}, {rounds} rounds: {held:.1} % of intervals hold"));
+            report.promise(wrong <= most, format!("{name}, {rounds} rounds: {wrong:.1} % of bounds are wrong"));
+        }
     }
     report.line("");
 }
