@@ -1,18 +1,19 @@
-//! Who can do all of some lines: one that can do nothing of a line that another does is no choice for that work, however fast it does the rest.
-//! In: a fit, rows of it and contenders. Out: [`Able`]: among whom the choice is, and by which rows; and who can't do which.
+//! Contenders that can do all rows: a contender that can do nothing of a row that others can do is no choice for that work, however fast it
+//! is elsewhere.
+//! In: a fit, some of its rows, and contenders. Out: [`Able`]: the candidates of the choice, the rows that decide it, and what each contender lacks.
 
 use crate::rank::Fit;
 use crate::table::{Cell, Facts, Table};
 
-/// Among whom a choice is made, and by which rows.
+/// The candidates of a choice, and the rows that decide it.
 pub struct Able {
-    /// Those that can do something in each of the rows; all where nobody can.
+    /// Contenders that lack none of the rows; all contenders if each lacks one.
     pub contenders: Vec<usize>,
-    /// All rows; where nobody can do something in each, those in which everybody can.
+    /// All rows; if each contender lacks one, those that no contender lacks.
     pub rows: Vec<usize>,
 }
 
-/// Among whom the choice is.
+/// Finds the candidates of a choice.
 pub fn able(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Able {
     let lacking = lacking(table, fit, rows, among);
     let lacks = |who: &usize| lacking.iter().any(|(contender, _)| contender == who);
@@ -24,7 +25,7 @@ pub fn able(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Able {
     Able { contenders: among.to_vec(), rows: rows.iter().filter(by_all).copied().collect() }
 }
 
-/// Contenders with the rows in which they could do nothing while another of them could.
+/// Contenders with the rows in which they could do nothing although another could.
 pub fn lacking(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let lacks = |row: usize, who: usize| {
         let done = |who: usize| fit.is_known(row, who);
@@ -36,8 +37,8 @@ pub fn lacking(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Vec
     among.iter().map(|&who| of(who)).filter(|(_, rows)| !rows.is_empty()).collect()
 }
 
-/// Whether one that was measured somewhere in these rows was measured too rarely in another of them, for no reason of its own: how far behind it is will
-/// be known.
+/// Whether a contender was measured in some of these rows, but too rarely in another, without a failure of its own: more rounds will show
+/// how far behind it is.
 pub fn is_to_come(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], who: usize) -> bool {
     let begun = rows.iter().any(|&row| fit.rows[row].member(who).is_some());
     let waits = |row: usize| {

@@ -1,4 +1,4 @@
-//! Which one to take.
+//! Which contender to take.
 //! In: a table. Out: an [`Answer`]: the contender whose worst shortfall against the best has the smallest upper bound, over all
 //! workloads, for each, and within each class of durability.
 
@@ -68,7 +68,7 @@ fn group_answer(table: &Table, fit: &Fit, group: &Group) -> GroupAnswer {
     }
 }
 
-/// How far one is behind in its worst step as measured, with the bound that holds for all of its steps.
+/// How far a contender is behind in its worst step as measured, with the bound that holds for all of its steps.
 fn furthest(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
     let all = shortfall(fit, rows, among, contender)?;
     let each = rows.iter().filter_map(|&row| shortfall(fit, &[row], among, contender));
@@ -76,14 +76,15 @@ fn furthest(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Opt
     Some(Shortfall { operation: worst.operation, ..all })
 }
 
-/// The only one that can do all of it and keeps data as expected is the one to take, however fast others are.
+/// The only contender that can do all rows and keeps data as expected is the one to take, however fast others are.
 fn alone(fit: &Fit, whole: &[usize], group: &Group, candidates: &[usize]) -> Option<Choice> {
     let [only] = *candidates else { return None };
     let shortfall = shortfall(fit, whole, candidates, only).filter(|_| group.contenders.len() > 1)?;
     Some(Choice { class: None, shortfall, certainty: Certainty::BeyondDoubt, rivals: Vec::new() })
 }
 
-/// All contenders: those among whom the choice is first, then other candidates, each part by its bound, then by what was measured.
+/// All contenders: the candidates of the choice first, then contenders that keep data but lack a row, then the rest; each part by bound,
+/// then by measured ratio.
 fn order(fit: &Fit, group: &Group, whole: &[usize], (candidates, able): (&[usize], &[usize])) -> Vec<usize> {
     let place = |contender: usize| match () {
         () if able.contains(&contender) => (0, able),
@@ -103,7 +104,7 @@ fn order(fit: &Fit, group: &Group, whole: &[usize], (candidates, able): (&[usize
     falls.into_iter().map(|fall| fall.1.contender).collect()
 }
 
-/// One that was measured too rarely for a bound.
+/// A contender with too few samples for a bound.
 fn unbounded(contender: usize, ratio: Option<f64>) -> Shortfall {
     let far = f64::INFINITY;
     let ratio = ratio.unwrap_or(far);
@@ -136,7 +137,7 @@ fn workloads(table: &Table, fit: &Fit, group: &Group, candidates: &[usize]) -> V
     names.into_iter().map(answer).collect()
 }
 
-/// Where the one to take is itself far behind, that says nothing against others.
+/// Rows in which the chosen contender is itself far behind do not count against others.
 fn avoid(fit: &Fit, group: &Group, candidates: &[usize], chosen: Option<usize>) -> Vec<Avoid> {
     let fall = |row: usize, contender: usize| shortfall(fit, &[row], candidates, contender);
     let is_far = |row: usize, contender: usize| fall(row, contender).is_some_and(|fall| fall.at_least >= AVOIDED);
@@ -175,7 +176,7 @@ fn less_safe(
     found
 }
 
-/// Where one is furthest ahead of another, and how many times faster it is there.
+/// Where one contender is furthest ahead of another, and how many times faster it is there.
 fn furthest_ahead(fit: &Fit, group: &Group, who: usize, of: usize) -> Option<(usize, f64)> {
     let ahead = group.rows.iter().filter_map(|&row| {
         let versus = fit.versus(row, who, of)?;
@@ -185,7 +186,7 @@ fn furthest_ahead(fit: &Fit, group: &Group, who: usize, of: usize) -> Option<(us
     ahead.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Who could do nothing of which lines, sums of lines left out.
+/// For each contender the rows in which it could do nothing, without rows that are sums.
 fn cannot(table: &Table, fit: &Fit, group: &Group, chosen: Option<usize>) -> Vec<Cannot> {
     let is_line = |row: &usize| !table.operations[fit.rows[*row].operation].summary;
     let rows: Vec<usize> = group.rows.iter().copied().filter(is_line).collect();
@@ -216,7 +217,7 @@ fn remaining(table: &Table, assessed: &Assessed) -> Remaining {
     Remaining { comparisons: others.len(), open, blocks, trials, seconds }
 }
 
-/// Whether a line says what matters: the other one is worse, or the best is behind it by no more than [`RESOLUTION`].
+/// Whether a comparison shows what matters: the other contender is worse, or the best is behind it by no more than [`RESOLUTION`].
 fn is_resolved(other: &Standing) -> bool {
     other.relation.is_worse() || other.interval.is_some_and(|interval| interval.low >= 1.0 / (1.0 + RESOLUTION))
 }
@@ -234,7 +235,7 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
     let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
     let (moved, undecided, spread) =
         (share(disturbed.0, disturbed.1), share(open.open, open.comparisons), noise.unwrap_or(1.0));
-    // One that is told early is sampled no more, which takes nothing from what is said of it.
+    // The median, since a contender that is resolved early gets no more samples; that does not lower the confidence.
     let usual = median(&figures.iter().map(|figure| figure.samples as f64).collect::<Vec<_>>()).unwrap_or(0.0);
     let is_bounded = (0..assessed.fit.rows.len()).any(|row| has_bounds(&assessed.fit, &[row]));
     let grade = match () {

@@ -1,6 +1,6 @@
-//! The judgement of a table, put together.
-//! In: a [`Table`]. Out: a [`Judgement`], or its figures and rankings alone for those who decide often.
-//! Sentences and notes are added last and never weigh in.
+//! Assembles the judgement of a table.
+//! In: a [`Table`]. Out: a [`Judgement`], or only its figures and rankings for callers that decide after every block.
+//! Sentences and notes are added last and do not influence the statistics.
 
 use crate::figure;
 use crate::judgement::{Figure, Judgement, Note, NoteKind, Ranking};
@@ -24,13 +24,13 @@ pub struct Assessed {
     pub ageing: Vec<Ranking>,
     /// Where the work itself is in doubt.
     pub doubts: Vec<WorkDoubt>,
-    /// From the A/A pair.
+    /// Differences between the entries of A/A pairs.
     pub floor: Floor,
-    /// What the rankings come from.
+    /// The fit that the rankings are based on.
     pub fit: Fit,
 }
 
-/// What A/A pairs differ by.
+/// How much the two entries of A/A pairs differ.
 pub struct Floor {
     /// Median over all operations, a share.
     pub median: Option<f64>,
@@ -64,7 +64,7 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
     })
 }
 
-/// Says beside each figure which safety its contender gives up and another one, ranked beside it, keeps.
+/// Adds a note to each figure whose contender gives up a safety that another contender in the same ranking keeps.
 fn note_durability(table: &Table, assessed: &mut Assessed) {
     for ranking in &assessed.rankings {
         let members: Vec<usize> = ranking.members().collect();
@@ -82,7 +82,7 @@ fn note_durability(table: &Table, assessed: &mut Assessed) {
     }
 }
 
-/// Notes beside each figure that its work is in doubt.
+/// Adds a note to each figure whose work is in doubt.
 fn note_work(assessed: &mut Assessed) {
     for doubt in &assessed.doubts {
         let text = match doubt.kind {
@@ -99,7 +99,7 @@ fn note_work(assessed: &mut Assessed) {
     }
 }
 
-/// Figures and rankings of a table that was checked.
+/// Figures and rankings of a table that passed its check.
 pub fn assess(table: &Table) -> Assessed {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
     let figures = (0..table.cells.len()).filter_map(|cell| figure::figure(table, cell, &series[cell])).collect();
@@ -110,8 +110,8 @@ pub fn assess(table: &Table) -> Assessed {
     Assessed { series, figures, rankings, ageing, doubts, floor: floor(table, &fit), fit }
 }
 
-/// What the A/A pairs of a table differ by. It is shown, and it tells the fit how far samples scatter; it widens no margin, or more noise would
-/// make more ties.
+/// How much the two entries of A/A pairs differ. It is shown, and the fit uses it to estimate scatter; it does not widen the margin, or
+/// more noise would make more ties.
 fn floor(table: &Table, fit: &Fit) -> Floor {
     let mut floor = Floor { median: None, by_operation: vec![None; table.operations.len()], broken: Vec::new() };
     for pair in twins(table) {

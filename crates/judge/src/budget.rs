@@ -1,6 +1,6 @@
-//! What time buys: planning a budget beforehand, and spending it where it decides most.
-//! In: how long trials take, what is open, seconds left. Out: [`BudgetPlan`], or the trials of the next block.
-//! Times come from trials that were run, or from the runner's estimates before any was.
+//! Plans a time budget in advance, and spends it on the trials that decide most.
+//! In: how long trials take, what is open, seconds left. Out: a [`BudgetPlan`], or the trials of the next block.
+//! Times are measured ones, or the runner's estimates before the first trial.
 
 use crate::decision::{BudgetPlan, Needed, Open, Policy};
 use crate::figure::LEVEL;
@@ -8,10 +8,10 @@ use crate::numbers::t_critical;
 use crate::stopping_rule::{self, everyone};
 use crate::table::{Table, TableError};
 
-/// Scatter that is assumed where none has been seen: 5 %, where the method calls a cell unstable.
+/// Scatter that is assumed before any is measured: 5 %, the limit above which the method calls a cell unstable.
 const ASSUMED: f64 = 0.05;
 
-/// Says what the time of a policy will buy, for a table whose cells know how long a trial takes.
+/// States what the time of a policy will buy, for a table whose cells have the duration of a trial.
 ///
 /// # Errors
 /// The table contradicts itself or passes a limit.
@@ -54,7 +54,7 @@ fn half_width(blocks: u32) -> Option<f64> {
     (blocks >= 3).then(|| t_critical(1.0 - LEVEL, count - 1.0) * ASSUMED / count.sqrt())
 }
 
-/// Difference of two contenders that is shown in four cases of five after so many blocks at 5 % scatter, a share.
+/// Difference of two contenders that is detected with a power of 80 % after so many blocks at 5 % scatter, a share.
 fn smallest_shown(blocks: u32) -> Option<f64> {
     let count = f64::from(blocks);
     let level = crate::rank::ALPHA / 5.0;
@@ -91,8 +91,8 @@ fn measured_text(blocks: u32, block_seconds: f64, open: usize, for_all: Option<f
     }
 }
 
-/// Seconds that these trials take: each once, whatever number of operations its workload has. Trials of unknown length
-/// are taken to be as long as the others are on average; `None` where no length is known.
+/// Seconds that these trials take: each once, however many operations its workload has. Trials of unknown length count as the average of
+/// the others; `None` where no length is known.
 pub fn seconds(table: &Table, trials: &[Needed]) -> Option<f64> {
     let known: Vec<Option<f64>> = trials.iter().map(|trial| trial_seconds(table, trial)).collect();
     let count = known.iter().flatten().count();
@@ -107,8 +107,9 @@ fn trial_seconds(table: &Table, trial: &Needed) -> Option<f64> {
     of_trial.filter_map(|cell| cell.facts.trial_seconds).max_by(f64::total_cmp)
 }
 
-/// The part of a block that fits what is left: workloads with the fewest blocks first, so that none is left with too little to say anything of
-/// it, and of equals those that take least until they are resolved. A forecast from three blocks is too uncertain to stake the rest on.
+/// The part of a block that fits the time left: workloads with the fewest blocks first, so that each gets enough samples for a statement;
+/// among equals those that need the least time until they are resolved. A forecast from three blocks is too uncertain to spend all
+/// remaining time on one workload.
 pub fn within(table: &Table, next: &[Needed], open: &[Open], left: f64) -> Vec<Needed> {
     let mut workloads: Vec<(u32, f64, f64, &str)> = Vec::new();
     for trial in next {

@@ -1,16 +1,16 @@
-//! Changes in the state of a machine while a run measured.
-//! In: rates that every round records, such as how fast the raw device reads. Out: the rounds at which one of them changed for good.
-//! What contenders were measured before a change and after it does not belong to one state of the machine.
+//! Changes in the state of a machine during a run.
+//! In: rates that every round records, such as the read rate of the raw device. Out: the rounds at which one of them changed permanently.
+//! Samples from before and after a change belong to different states of the machine.
 
 use crate::numbers::{mean, t_p};
 
 /// Fewest rounds on either side of a change: a single slow round is a disturbance.
 const LEAST: usize = 3;
-/// Smaller changes are left to the component between sessions that the table estimates: by what factor a rate must rise or fall.
+/// Factor by which a rate must rise or fall; smaller changes are left to the component between sessions that the table estimates.
 const FACTOR: f64 = 1.5;
-/// Chance that a machine whose rates only scatter seems to have changed, over all stretches and rates together.
+/// Probability of a false change on a machine whose rates only scatter, over all stretches and rates together.
 const LEVEL: f64 = 0.001;
-/// Changes after which no more are looked for: a machine that changes more often has no states that last.
+/// The search ends after this many changes: a machine that changes more often has no stable states.
 const MOST: usize = 4;
 
 /// A rate that changed.
@@ -18,7 +18,7 @@ const MOST: usize = 4;
 pub struct MachineChange {
     /// First block of the new state.
     pub block: u32,
-    /// Which of the rates: an index into what was given to [`machine_changes`].
+    /// Index of the rate among those given to [`machine_changes`].
     pub rate: usize,
     /// Geometric mean of the rate since the change before, or since the beginning, in the rate's unit.
     pub before: f64,
@@ -26,13 +26,13 @@ pub struct MachineChange {
     pub after: f64,
 }
 
-/// Finds the blocks at which a rate rose or fell for good, or for a while, rising. Each rate is a list of block and value, in any order; values that
-/// are not positive and finite count as missing.
+/// Finds the blocks at which a rate rose or fell permanently or for a while, in ascending order. Each rate is a list of block and value, in
+/// any order; values that are not positive and finite count as missing.
 ///
-/// Of all stretches of three values or more, up to the last value or with three or more behind it, the one with the largest t against the others
-/// counts if the means of the logarithms differ by a factor of 1.5 or more and Student's t (pooled variance) has p < 0.001 after Bonferroni's correction
-/// for all stretches and rates. The parts are then searched again (circular binary segmentation: Olshen et al., Biostatistics 5, 2004), until four
-/// changes or more are found.
+/// Of all stretches of three values or more, up to the last value or followed by at least three, the one with the largest t against the
+/// others counts if the means of the logarithms differ by a factor of 1.5 or more and Student's t (pooled variance) has p < 0.001 after
+/// Bonferroni's correction for all stretches and rates. The parts are then searched again (circular binary segmentation: Olshen et al.,
+/// Biostatistics 5, 2004), until at least four changes are found.
 pub fn machine_changes(rates: &[Vec<(u32, f64)>]) -> Vec<MachineChange> {
     let known: Vec<Vec<(u32, f64)>> = rates.iter().map(|rate| logs(rate)).collect();
     let mut bounds = vec![0, u32::MAX];
@@ -69,13 +69,13 @@ fn within(rate: &[(u32, f64)], from: u32, to: u32) -> Vec<f64> {
 /// Blocks in which a rate differed from what it was in the others.
 struct Stretch {
     from: u32,
-    /// First block behind it; `None` where it lasts.
+    /// First block after it; `None` where it lasts to the end.
     to: Option<u32>,
     rate: usize,
     p: f64,
 }
 
-/// The clearest stretch between two blocks; `None` where none is beyond doubt.
+/// The most significant stretch between two blocks; `None` where none is beyond doubt.
 fn stretch(rates: &[Vec<(u32, f64)>], from: u32, to: u32) -> Option<Stretch> {
     let part = |rate: &Vec<(u32, f64)>| -> Vec<(u32, f64)> {
         rate.iter().copied().filter(|(block, _)| (from..to).contains(block)).collect()
@@ -96,10 +96,10 @@ fn stretch(rates: &[Vec<(u32, f64)>], from: u32, to: u32) -> Option<Stretch> {
     (0..parts.len()).filter_map(clearest).min_by(|a, b| a.p.total_cmp(&b.p))
 }
 
-/// Where a stretch may begin and end: three values or more before it, in it, and behind it if it ends.
+/// Possible start and end of a stretch: at least three values before it, in it, and after it if it ends.
 fn places(part: &[(u32, f64)]) -> Vec<(usize, usize)> {
     let count = part.len();
-    // Several values of one block are on one side.
+    // Several values of one block stay on one side.
     let is_edge = |at: usize| at == count || part[at - 1].0 < part[at].0;
     let ends = |first: usize| (first + LEAST..=count).filter(move |&end| end == count || end + LEAST <= count);
     (LEAST..count)
@@ -108,7 +108,7 @@ fn places(part: &[(u32, f64)]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Sums and squares of all values up to each, so that any stretch costs the same.
+/// Cumulative sums and squares, so that every stretch costs the same.
 struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
@@ -122,7 +122,7 @@ impl Sums {
         Sums(sums)
     }
 
-    /// A stretch against all others: the difference of the means, and Student's t for one variance.
+    /// Compares a stretch with all other values: the difference of the means, and Student's t with pooled variance.
     fn compare(&self, (first, end): (usize, usize)) -> (f64, f64) {
         let count = self.0.len() - 1;
         let all = self.0[count];
@@ -130,7 +130,7 @@ impl Sums {
         let (inside, outside) = ((end - first) as f64, (count - end + first) as f64);
         let (mean_inside, mean_outside) = (sum / inside, (all.0 - sum) / outside);
         let within = squares - inside * mean_inside.powi(2) + all.1 - squares - outside * mean_outside.powi(2);
-        // Rates that are equal to the last digit are no proof of precision.
+        // Rates that are equal to the last digit do not prove zero variance.
         let pooled = (within / (count as f64 - 2.0)).max(1e-8);
         let difference = mean_inside - mean_outside;
         (difference, difference / (pooled * (1.0 / inside + 1.0 / outside)).sqrt())
@@ -144,7 +144,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_distr::{Distribution, StandardNormal};
 
-    /// A rate that scatters, and is so many times as high from a block on.
+    /// A rate with noise that rises by a factor at a block.
     fn drawn(rng: &mut SmallRng, blocks: u32, noise: f64, from: u32, times: f64) -> Vec<(u32, f64)> {
         let mut value = |block: u32| {
             let z: f64 = StandardNormal.sample(rng);

@@ -1,8 +1,8 @@
-//! The choice among contenders that were ranked together.
-//! In: a fit. Out: a [`Choice`]: whose worst shortfall against the best has the smallest upper bound.
+//! The choice among contenders that are ranked together.
+//! In: a fit. Out: a [`Choice`]: the contender whose worst shortfall against the best has the smallest upper bound.
 //!
-//! Only one comparison can make a bound wrong: that with the true best of the operation in which the shortfall is truly worst. So the bound of a
-//! contender, the largest upper end of its plain intervals over all operations and others, needs no correction for how many there are.
+//! Only one comparison can make a bound wrong: that with the true best of the operation with the true worst shortfall. So the bound of a
+//! contender, the largest upper end of its plain intervals over all operations and others, needs no correction for their number.
 
 use crate::able::{able, is_to_come};
 use crate::figure::MIN_SAMPLES;
@@ -24,15 +24,15 @@ impl Durability {
     }
 }
 
-/// Contenders that were ranked together.
+/// Contenders that are ranked together.
 pub struct Group {
     /// Where they ran.
     pub backend: Backend,
     /// How old they were.
     pub age: String,
-    /// Rows of the fit in which they met.
+    /// Rows of the fit in which they are compared.
     pub rows: Vec<usize>,
-    /// Who they are.
+    /// The contenders.
     pub contenders: Vec<usize>,
 }
 
@@ -57,15 +57,14 @@ pub fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
 }
 
 impl Group {
-    /// Among whom the choice over all workloads is made: those that keep data as people expect, or all where nobody does.
+    /// Candidates of the choice over all workloads: contenders that keep data as users expect, or all if none does.
     pub fn candidates(&self, table: &Table) -> Vec<usize> {
         let keeps = |contender: &usize| table.contenders[*contender].durability.class().keeps_data();
         let safe: Vec<usize> = self.contenders.iter().copied().filter(keeps).collect();
         if safe.is_empty() { self.contenders.clone() } else { safe }
     }
 
-    /// Rows by which the choice over all workloads is made: of a workload that has a sum only that, which is the whole of its work; of any other
-    /// each one.
+    /// Rows that decide the choice over all workloads: for a workload with a sum only that, since it covers all of its work; else each row.
     pub fn whole(&self, table: &Table, fit: &Fit) -> Vec<usize> {
         let operation = |row: usize| &table.operations[fit.rows[row].operation];
         let sums: Vec<&str> = (self.rows.iter().map(|&row| operation(row)))
@@ -79,7 +78,7 @@ impl Group {
         self.rows.iter().copied().filter(counts).collect()
     }
 
-    /// Who was measured in operations of its own only, such as the raw device, competes with nobody; where nobody meets anybody, all stay.
+    /// Removes contenders that share no row with another one, such as the raw device; if no row has two contenders, all stay.
     fn leave_out_who_meets_nobody(&mut self, fit: &Fit) {
         let contests = self.rows.iter().map(|&row| &fit.rows[row]).filter(|row| row.ranked().nth(1).is_some());
         let met: Vec<usize> = contests.flat_map(|row| row.ranked().map(|member| member.contender)).collect();
@@ -89,8 +88,8 @@ impl Group {
     }
 }
 
-/// Chooses among contenders that were measured in every one of these rows in which any of them was.
-/// Who was measured too rarely in one of them may be as good, as far as anybody knows.
+/// Chooses among the contenders that were measured in each of these rows that has measurements. A contender with too few samples in one of
+/// them may be as good and stays a rival.
 pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: Option<SafetyClass>) -> Option<Choice> {
     if among.len() < 2 {
         return None;
@@ -100,20 +99,20 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     let nearest = *falls.iter().min_by(nearer)?;
     let others = || falls.iter().filter(|other| other.contender != nearest.contender);
     let below = |bound: f64| others().filter(move |other| other.at_least <= bound).map(|other| other.contender);
-    // The smallest of several bounds that are near each other is smaller than it should be: as many are corrected for as for a line's best.
+    // The smallest of several close bounds is biased downwards: it is corrected for as many comparisons as a row's best.
     let level = ALPHA / comparisons(1.0 + below(nearest.at_most).count() as f64);
     let best = shortfall_at(fit, rows, among, nearest.contender, level)?;
     let mut rivals: Vec<usize> = below(best.at_most).collect();
     let unknown = |who: &usize| falls.iter().all(|fall| fall.contender != *who);
     let to_come = |who: &usize| unknown(who) && is_to_come(table, fit, rows, among, *who);
     let to_come: Vec<usize> = among.iter().copied().filter(to_come).collect();
-    // What was seen of these, however rarely, must not contradict the bound.
+    // The few samples of these must not contradict the bound.
     let seen = [&to_come[..], &[best.contender]].concat();
     if measured(fit, rows, &seen, best.contender).is_some_and(|ratio| ratio > best.at_most) {
         return None;
     }
     let certainty = match () {
-        // More than the bound: that is 1 where the one to take is never behind, and so is what nothing proven comes to.
+        // Strictly above the bound: it is 1 if the contender to take is never behind, and so is `at_least_proven` if nothing is proven.
         () if !to_come.is_empty() => Certainty::Open,
         () if others().all(|other| other.at_least_proven > best.at_most) => Certainty::BeyondDoubt,
         () if rivals.is_empty() => Certainty::Likely,
@@ -123,18 +122,18 @@ pub fn choose(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], class: 
     Some(Choice { class, shortfall: best, certainty, rivals })
 }
 
-/// Whether every one of these rows has a contender that was measured often enough for a bound.
+/// Whether each of these rows has a contender with enough samples for a bound.
 pub fn has_bounds(fit: &Fit, rows: &[usize]) -> bool {
     rows.iter().all(|&row| fit.rows[row].ranked().any(|member| fit.is_known(row, member.contender)))
 }
 
-/// Which of some is least far behind where it is furthest behind, and how many times slower than the best it is there, however rarely it was measured.
+/// The contender whose worst measured ratio to the best is smallest, and that ratio, however few samples there are.
 pub fn leading(fit: &Fit, rows: &[usize], among: &[usize]) -> Option<(usize, f64)> {
     let all = among.iter().filter_map(|&contender| Some((contender, measured(fit, rows, among, contender)?)));
     all.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| among.len() > 1)
 }
 
-/// How many times slower than the best of some a contender is where it is furthest behind, however rarely it was measured; `None` where a row lacks it.
+/// The worst ratio of a contender to the best of some, however few samples there are; `None` if it is missing in a row that others have.
 pub fn measured(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<f64> {
     let effect = |row: usize, one: usize| fit.rows[row].member(one).map(|member| member.effect);
     let behind = |row: usize| {
@@ -144,7 +143,7 @@ pub fn measured(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) ->
     rows.iter().try_fold(0.0, |worst: f64, &row| Some(worst.max(behind(row)?))).map(f64::exp)
 }
 
-/// How far a contender is behind the best of some, where it is furthest behind; `None` where it was not measured in all of their rows.
+/// How far a contender is behind the best of some, in its worst row; `None` where it was not measured in all of their rows.
 pub fn shortfall(fit: &Fit, rows: &[usize], among: &[usize], contender: usize) -> Option<Shortfall> {
     shortfall_at(fit, rows, among, contender, ALPHA)
 }
@@ -162,7 +161,7 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
     };
     for &at in rows {
         let row = &fit.rows[at];
-        // One that was measured too rarely bounds no other, and has no bound.
+        // A contender with too few samples has no bound and bounds no other.
         let enough = |who: usize| row.member(who).filter(|_| fit.is_known(at, who));
         let effect = |who: usize| enough(who).map(|member| member.effect);
         let others: Vec<usize> =
@@ -179,14 +178,14 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
             let versus = fit.versus(at, other, contender);
             let bounds = fit.bounds(at, other, contender, level).unwrap_or((f64::INFINITY, f64::INFINITY));
             (at_most, later) = (at_most.max(bounds.0), later.max(bounds.1));
-            // Two samples bound how far one is behind, and show that of none.
+            // Two samples give a bound, but do not show that a contender is behind.
             let shown = versus.filter(|versus| versus.evidence.samples >= MIN_SAMPLES);
             worst.at_least = worst.at_least.max(shown.map_or(1.0, |versus| versus.interval.low));
             let proven = versus.filter(|versus| versus.relation == Relation::Worse).map_or(1.0, |v| v.beyond.low);
             worst.at_least_proven = worst.at_least_proven.max(proven);
         }
         worst.ratio = worst.ratio.max((own - least).exp());
-        // More degrees of freedom come with the further component, which may be worth more than it adds.
+        // The additional component brings degrees of freedom, which may narrow the interval more than the component widens it.
         worst.at_most_later = worst.at_most_later.max(later).max(at_most);
         if at_most > worst.at_most {
             (worst.at_most, worst.operation) = (at_most, row.operation);
@@ -195,15 +194,15 @@ fn shortfall_at(fit: &Fit, rows: &[usize], among: &[usize], contender: usize, le
     (worst.at_most > 0.0 && worst.at_most.is_finite()).then_some(worst)
 }
 
-/// Whose furthest shortfalls must be known better before it is worth while to choose: the one to take, and each that could be less far behind
-/// by more than `regret`, a share.
+/// Contenders whose worst shortfall must be known better before the choice is good enough: the one to take, and each that could be less far
+/// behind by more than `regret`, a share.
 pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Option<u32>)> {
     let mut unsettled = Vec::new();
     for group in groups(table, fit) {
         let able = able(table, fit, &group.whole(table, fit), &group.candidates(table));
         let (candidates, rows) = (able.contenders, able.rows);
         let Some(choice) = choose(table, fit, &rows, &candidates, None) else { continue };
-        // A run that ended as soon as a bound looked good would end on lucky ones: what decides holds at all looks together.
+        // A run must not stop on a lucky bound: the decision uses a level that holds for all looks together.
         let lasting = shortfall_at(fit, &rows, &candidates, choice.shortfall.contender, fit.lasting(ALPHA));
         let taken = lasting.unwrap_or(choice.shortfall);
         let falls = choice.rivals.iter().filter_map(|&rival| shortfall(fit, &rows, &candidates, rival));
@@ -218,7 +217,7 @@ pub fn unsettled(table: &Table, fit: &Fit, regret: f64) -> Vec<(Shortfall, Optio
     unsettled
 }
 
-/// Blocks until the bounds of two have come near enough, if the estimates stand: intervals shrink with the root of the samples.
+/// Blocks until the bounds of two are close enough, if the estimates do not change: intervals shrink with the root of the samples.
 fn blocks_to_settle(fit: &Fit, taken: &Shortfall, rival: &Shortfall, regret: f64) -> Option<u32> {
     let widths = (taken.at_most / taken.ratio).ln() + (rival.ratio / rival.at_least).ln();
     let room = (rival.ratio / taken.ratio).ln() + regret.ln_1p();

@@ -1,6 +1,6 @@
-//! Published claims held against measurements.
+//! Compares published claims with measurements.
 //! In: a table and [`Claim`]s. Out: a [`ClaimVerdict`] for each: holds, reversed, no difference shown, not testable and why.
-//! Published factors stand beside measured ones and never enter the statistics.
+//! Published factors are shown next to measured ones and never enter the statistics.
 
 use crate::judgement::{Interval, Relation};
 use crate::rank::{Fit, Versus};
@@ -47,7 +47,7 @@ pub enum ClaimRelation {
     Less,
 }
 
-/// A claim held against measurements.
+/// A claim compared with measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimVerdict {
     /// Its id.
@@ -64,7 +64,7 @@ pub struct ClaimVerdict {
     pub factor_agrees: Option<bool>,
     /// In a sentence.
     pub text: String,
-    /// Indices into [`crate::Table::cells`] that it rests on.
+    /// The cells that support it: indices into [`crate::Table::cells`].
     pub cells: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ pub enum ClaimOutcome {
     Holds,
     /// The other way round (for a claim of equality: they differ).
     Reversed,
-    /// The samples show no difference (for a claim of equality: they do not tell).
+    /// The samples show no difference (for a claim of equality: they are inconclusive).
     NoDifferenceShown,
     /// Why it cannot be tested here.
     NotTestable(String),
@@ -90,7 +90,7 @@ struct Tested {
     remark: String,
 }
 
-/// Holds claims against a table: what is said of them is what the table's own verdict says.
+/// Compares claims with a table; the verdicts are those of the table itself.
 pub fn judge_claims(table: &Table, claims: &[Claim]) -> Vec<ClaimVerdict> {
     let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
     let fit = Fit::of(table, &series);
@@ -129,7 +129,7 @@ fn test(table: &Table, fit: &Fit, claim: &Claim) -> Result<Tested, String> {
     Ok(Tested { operation, versus, cells, remark })
 }
 
-/// The operation of a claim: of several cache states the one that it names; the only one there is counts, and is said.
+/// The operation of a claim, in the cache state that the claim names. If the operation has a single state, that one is used and named.
 fn operation(table: &Table, claim: &Claim) -> Result<(usize, String), String> {
     let (name, figure) = match claim.operation.strip_suffix(" cpu") {
         Some(name) => (name, "cpu"),

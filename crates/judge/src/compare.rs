@@ -1,6 +1,7 @@
-//! Two runs or two contenders held against each other, and the gate that fails a build.
+//! Compares two runs or two contenders; also the gate that fails a build.
 //! In: two tables, or two contenders of one. Out: a [`Comparison`].
-//! A ratio above 1 always means that the right-hand side is worse. Runs share no blocks, so their samples are compared as two groups; contenders of one run are judged as in its own table.
+//! A ratio above 1 always means that the right-hand side is worse. Runs share no blocks, so their samples are compared as two groups;
+//! contenders of one run are judged as in its own table.
 
 use crate::evidence::Evidence;
 use crate::judgement::{Interval, Relation};
@@ -93,7 +94,7 @@ pub struct FailOn {
     pub worse: f64,
     /// ... beyond doubt, or, where this is set, likely.
     pub likely: bool,
-    /// Not being able to tell fails, too.
+    /// An inconclusive comparison fails, too.
     pub inconclusive: bool,
 }
 
@@ -115,7 +116,7 @@ struct Raw {
     found: Found,
 }
 
-/// What two cells say of each other.
+/// Comparison of two cells.
 enum Found {
     /// Too few samples.
     Nothing,
@@ -125,7 +126,7 @@ enum Found {
     Apart(Evidence),
 }
 
-/// What both sides of a comparison of one run are taken from.
+/// What both sides of a comparison within one run share.
 struct Known {
     left: Option<Fit>,
     margin: f64,
@@ -138,7 +139,7 @@ impl Known {
     }
 }
 
-/// What has been compared so far.
+/// What is compared so far.
 #[derive(Default)]
 struct Pairs {
     raws: Vec<Raw>,
@@ -237,7 +238,7 @@ fn pair(a: Side, b: Side, known: &Known, pairs: &mut Pairs) {
     }
 }
 
-/// Whether the two did the same work, and whether their devices had part in it. Of two runs the contender may be the same.
+/// Whether both did the same work, and whether the work reached their devices. For two runs both may be the same contender.
 fn doubts_of(operation: &Operation, a: (&Contender, &Cell), b: (&Contender, &Cell)) -> Vec<WorkDoubt> {
     let name = |side: &str, contender: &Contender| match a.0.name == b.0.name {
         true => format!("{} of the {side} run", contender.name),
@@ -263,7 +264,7 @@ fn sides(first: &str, second: &str) -> String {
     if first == second { first.into() } else { format!("{second} against {first}") }
 }
 
-/// Holm's step-down over all rows of two runs, then words. Their own stopping rules did not look at this comparison.
+/// Applies Holm's step-down over all rows of two runs, then adds words. The runs' own stopping rules did not look at this comparison.
 fn finish(pairs: Pairs, margin: f64) -> Comparison {
     let Pairs { mut raws, doubts, unmatched } = pairs;
     let p = |raw: &Raw| if let Found::Apart(found) = &raw.found { Some(found.p) } else { None };
@@ -323,7 +324,7 @@ fn sentence(raw: &Raw) -> String {
         let (a, b) = raw.row.samples;
         return format!("{}: {}, but {a} and {b} samples allow no interval.", raw.phrase, words::slower(raw.row.ratio));
     };
-    // The interval of how many times faster is that of the reciprocal.
+    // "How many times faster" has the interval of the reciprocal.
     let faster = raw.row.ratio < 1.0 && raw.row.change != Change::Same;
     let of_faster = Interval { low: 1.0 / interval.high, high: 1.0 / interval.low, ..*interval };
     let range = words::range(if faster { &of_faster } else { interval });
@@ -368,7 +369,8 @@ impl FailOn {
 }
 
 impl Comparison {
-    /// Rows in which B is worse by more than the gate says: the whole interval lies beyond it, the corrected one where it has to be beyond doubt.
+    /// Rows in which B is worse by more than the gate allows: the whole interval is beyond it (the corrected interval if the gate demands
+    /// "beyond doubt").
     pub fn failures(&self, gate: &FailOn) -> Vec<&Compared> {
         let beyond = |interval: Option<Interval>| interval.is_some_and(|interval| interval.low > 1.0 + gate.worse);
         let fails = |row: &&Compared| match row.change {
@@ -379,7 +381,7 @@ impl Comparison {
         self.rows.iter().filter(fails).collect()
     }
 
-    /// Rows that do not tell whether B is worse by more than the gate says: the interval reaches beyond it, or there is none.
+    /// Rows that do not decide whether B is worse by more than the gate allows: the interval reaches beyond it, or there is none.
     pub fn inconclusive(&self, gate: &FailOn) -> Vec<&Compared> {
         let failed = self.failures(gate);
         let reaches = |row: &Compared| row.interval.is_none_or(|interval| interval.high > 1.0 + gate.worse);

@@ -1,46 +1,46 @@
-//! Decisions about going on, budgets and steady state, as data.
+//! Decisions about continuing, budgets and steady state, as data.
 //! In: made by [`crate::decide`], [`crate::plan_budget`] and [`crate::steady_state`]. Out: read by the runner.
 //! Indices point into the table that was judged.
 
 use serde::{Deserialize, Serialize};
 
-/// A contender whose trials of one workload failed in so many blocks in a row is not put through it again, and nobody waits for it:
-/// two may be one cause that lasted a while.
+/// After failed trials of one workload in this many consecutive blocks, a contender does not run that workload again, and the run does not
+/// wait for it. Two failures could have one temporary cause.
 pub const FAILURES_IN_A_ROW: u32 = 3;
 
-/// A leader that is behind no rival by more than this share is good enough, unless a policy says otherwise.
+/// Default resolution: a leader that is behind no rival by more than this share is good enough.
 pub const RESOLUTION: f64 = 0.10;
 
-/// Once no other contender can be less far behind than the one to take by more than this share, the choice is good enough.
+/// The choice is good enough once no other contender can be less far behind than the chosen one by more than this share.
 pub(crate) const REGRET: f64 = 0.30;
 
-/// How a plan asks to be sampled.
+/// How a plan is to be sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Blocks that are run in any case, at least 1.
+    /// Blocks that always run, at least 1.
     pub min_blocks: u32,
-    /// The cap.
+    /// Most blocks.
     pub max_blocks: u32,
     /// Half-width of a 95 % interval that is precise enough, as a share of the figure.
     pub precision: f64,
-    /// What is asked for.
+    /// What the run must resolve.
     pub until: Until,
-    /// A leader that is behind no rival by more than this share is good enough: nothing more is run to tell them apart.
+    /// A leader that is behind no rival by more than this share is good enough: nothing more is run to separate them.
     pub resolution: f64,
     /// Seconds that are left to spend; `None`: as many as it takes.
     pub seconds_left: Option<f64>,
 }
 
-/// What a run is asked for.
+/// What a run must resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// All figures as precise as asked for, and every rival resolved.
+    /// All figures as precise as requested, and every rival resolved.
     Precision,
-    /// Every rival of the best of each operation resolved: worse, or not better by more than matters.
+    /// Every rival of the best of each operation resolved: worse, or better by no more than the resolution.
     #[default]
     Winner,
-    /// Exactly so many blocks as `max_blocks` says.
+    /// Exactly `max_blocks` blocks.
     Blocks,
 }
 
@@ -56,13 +56,13 @@ impl Default for Policy {
 pub struct Decision {
     /// Trials that the next block needs; empty: stop.
     pub next: Vec<Needed>,
-    /// Why it goes on or stops.
+    /// Why it continues or stops.
     pub reason: Reason,
     /// In one sentence.
     pub text: String,
     /// Figures that are not yet resolved.
     pub open: Vec<Open>,
-    /// Blocks that are likely to be needed still; `None` where there is no spread to tell from.
+    /// Blocks that are probably still needed; `None` without an estimate of the spread.
     pub blocks_left: Option<u32>,
     /// Seconds that those blocks would take, where the time of a trial is known.
     pub seconds_left: Option<f64>,
@@ -84,19 +84,19 @@ pub struct Needed {
     pub workload: String,
 }
 
-/// Why a run goes on or stops.
+/// Why a run continues or stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// The blocks that are run in any case are not done.
+    /// The minimum number of blocks is not reached.
     Minimum,
     /// Figures are open.
     Open,
-    /// All that was asked for is resolved.
+    /// Everything requested is resolved.
     Resolved,
-    /// The cap is reached.
+    /// The maximum number of blocks is reached.
     Cap,
-    /// The budget is spent, or would not hold another block.
+    /// The budget is spent, or does not suffice for another block.
     Budget,
     /// Nothing can be measured.
     Nothing,
@@ -111,7 +111,7 @@ pub struct Open {
     pub contender: usize,
     /// Half-width of its interval as a share of the figure, where there is one.
     pub half_width: Option<f64>,
-    /// Blocks that are likely to be needed still, where that can be told.
+    /// Blocks that are probably still needed, where an estimate exists.
     pub blocks_left: Option<u32>,
     /// Why it is open.
     pub why: Unsettled,
@@ -123,11 +123,11 @@ pub struct Open {
 pub enum Unsettled {
     /// It has too few samples for an interval.
     TooFew,
-    /// The half-width of its interval, a share, is above the precision asked for.
+    /// The half-width of its interval, a share, is above the requested precision.
     Imprecise(f64),
-    /// It can't be told from this contender, the best so far: an index into [`crate::Table::contenders`].
+    /// It is not separated from this contender, the best so far: an index into [`crate::Table::contenders`].
     Against(usize),
-    /// It is furthest behind here, and how far decides which one to take.
+    /// It is the worst row of its contender, and its exact shortfall decides which contender to take.
     Choice,
 }
 
@@ -138,11 +138,11 @@ pub struct BudgetPlan {
     pub block_seconds: f64,
     /// Whole blocks that fit.
     pub blocks: u32,
-    /// Seconds that resolving everything would take, where that can be told; the cap counts.
+    /// Seconds until everything is resolved or the cap is reached, where an estimate exists.
     pub seconds_for_all: Option<f64>,
     /// Half-width of a figure's 95 % interval after that, at 5 % scatter between trials: a share.
     pub half_width: Option<f64>,
-    /// Smallest difference of two contenders that is then shown in four cases of five, at 5 % scatter: a share.
+    /// Smallest difference of two contenders that is then detected with a power of 80 %, at 5 % scatter: a share.
     pub smallest_shown: Option<f64>,
     /// Figures that are likely to stay open.
     pub open: Vec<Open>,
@@ -168,6 +168,6 @@ pub enum SteadyState {
         /// Change of the fitted line over the last rounds as a share of their mean, where there are five.
         slope: Option<f64>,
     },
-    /// 25 rounds, and still not: say so.
+    /// Not reached after 25 rounds.
     Never,
 }

@@ -1,5 +1,5 @@
-//! One contender against another, before anything is said.
-//! In: two members of a row and what is known of how samples scatter. Out: [`Evidence`], and a [`Meeting`] where either was picked from several.
+//! The evidence from comparing two contenders, before any verdict.
+//! In: two members of a row and an estimate of the scatter. Out: [`Evidence`], and a [`Meeting`] where either was picked from several.
 
 use crate::figure::MIN_SAMPLES;
 use crate::judgement::{Estimand, Interval};
@@ -11,7 +11,7 @@ use crate::sessions::{ANOTHER_TIME, Parts};
 /// How far apart the modes of a bimodal contender may be for [`Evidence::may_be_modes`].
 const MODES: f64 = 1.25;
 
-/// One contender against another: the evidence, before anything is said.
+/// The evidence from comparing two contenders, before any verdict.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence {
     /// Log ratio: how much worse the second is.
@@ -20,7 +20,7 @@ pub struct Evidence {
     pub error: f64,
     /// Degrees of freedom.
     pub df: f64,
-    /// Those of the prior among them.
+    /// Degrees of freedom that come from the prior.
     pub prior_df: f64,
     /// Pairs of samples.
     pub samples: usize,
@@ -29,7 +29,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Compares two members of a row: by block where they share blocks enough for the prior, else as two groups of trials.
+    /// Compares two members of a row: by block where they share enough blocks for the prior, else as two groups of trials.
     pub fn of(first: &Member, second: &Member, prior: Prior) -> Option<Self> {
         let by_block = paired(first, second);
         let differences: Vec<f64> = by_block.iter().map(|difference| difference.1).collect();
@@ -43,7 +43,7 @@ impl Evidence {
         });
         let (squared, df) = match error {
             Some(error) => error,
-            // Where each session has one round and no other contender shows how far samples scatter, its rounds are the sessions.
+            // If each session has one round and no other contender provides a scatter estimate, the rounds are the sessions.
             None => {
                 let (spread, df) = prior.moderate(variance(&differences)?, count as f64 - 1.0);
                 (spread / count as f64, df)
@@ -61,10 +61,10 @@ impl Evidence {
         Some(Self::new(found.log, squared.sqrt(), df, found.samples))
     }
 
-    /// The same for another time than that of the only session: with the component between times that is assumed ([`ANOTHER_TIME`]).
+    /// The same for another time than that of the only session: adds the assumed component between times ([`ANOTHER_TIME`]).
     pub fn at_another_time(self) -> Self {
         let (within, squared) = (self.error.powi(2), self.error.powi(2) + ANOTHER_TIME.powi(2));
-        // The component is assumed, not estimated: it has as many degrees of freedom as one likes.
+        // The component is assumed, not estimated: it has practically unlimited degrees of freedom.
         let df = (self.df * (squared / within).powi(2)).min(1e6);
         Self { prior_df: self.prior_df, ..Self::new(self.log, squared.sqrt(), df, self.samples) }
     }
@@ -82,19 +82,19 @@ impl Evidence {
         Some(Self::new(mean(second) - mean(first), (a + b).sqrt(), df, count))
     }
 
-    /// Whether two modes of one behaviour may have made this difference: n samples on either side fall each into one mode by
-    /// chance at most 2 x 4^-n times, whatever t says. Modes further apart than [`MODES`] are not looked for.
+    /// Whether two modes of one behaviour may cause this difference: the chance that n samples on each side fall into one mode each is at
+    /// most 2 x 4^-n, whatever t is. Modes further apart than [`MODES`] are not considered.
     fn may_be_modes(&self, level: f64) -> bool {
         self.log.abs() < MODES.ln() && 2.0 * 0.25_f64.powi(self.samples.min(100) as i32) > level
     }
 
-    /// Whether a difference is shown at a level. Two samples bound a difference, and show none.
+    /// Whether a difference is shown at a level. Two samples give a bound, but never show a difference.
     pub fn shows(&self, level: f64, plain: f64) -> bool {
         self.samples >= MIN_SAMPLES && self.p <= level && !self.may_be_modes(plain)
     }
 
     fn new(log: f64, error: f64, df: f64, samples: usize) -> Self {
-        // Samples that are equal to the last digit have met the clock's resolution; they are no proof of precision.
+        // Samples that are equal to the last digit reached the clock's resolution; they do not prove zero variance.
         let error = error.max(1e-6);
         Evidence { log, error, df, prior_df: 0.0, samples, p: t_p(log / error, df) }
     }
@@ -111,15 +111,15 @@ impl Evidence {
     }
 }
 
-/// One contender against another, where either may have been picked from several by the same samples: what is said of the picked ones
-/// must hold against each that may be the better pick.
+/// Comparison of two contenders, either of which may have been picked from several by the same samples: a statement about the picked ones
+/// must hold against each alternative that may be the better pick.
 #[derive(Debug, Clone)]
 pub struct Meeting {
-    /// The picked ones: how much worse the second is.
+    /// The evidence of the picked ones: how much worse the second is.
     pub picked: Evidence,
-    /// The first against what the second was picked from.
+    /// The first against each alternative of the second.
     of_second: Vec<Evidence>,
-    /// What the first was picked from against the second.
+    /// Each alternative of the first against the second.
     of_first: Vec<Evidence>,
 }
 
@@ -134,7 +134,7 @@ impl Meeting {
         })
     }
 
-    /// Those that must show a difference before it is said: of the worse one, every alternative.
+    /// The evidence that must show a difference before it counts: the picked pair, and every alternative of the worse side.
     fn decisive(&self) -> impl Iterator<Item = &Evidence> {
         let alternatives = if self.picked.log >= 0.0 { &self.of_second } else { &self.of_first };
         [&self.picked].into_iter().chain(alternatives)
@@ -146,7 +146,7 @@ impl Meeting {
         self.decisive().all(|found| (found.log >= 0.0) == sign && found.shows(level, plain))
     }
 
-    /// The largest p-value of what must be shown.
+    /// The largest p-value of the decisive evidence.
     pub fn p(&self) -> f64 {
         self.decisive().map(|found| found.p).fold(0.0, f64::max)
     }
@@ -158,7 +158,7 @@ impl Meeting {
         Meeting { picked: picked.at_another_time(), of_second: all(of_second), of_first: all(of_first) }
     }
 
-    /// Interval of the ratio between the best of what the one and the other were picked from: the picked one bounds its own side.
+    /// Interval of the ratio between the best of both sets of alternatives: the picked one bounds its own side.
     pub fn interval(&self, level: f64) -> Interval {
         let all = |found: &[Evidence], own: f64, end: fn(Interval) -> f64, further: fn(f64, f64) -> f64| {
             found.iter().map(|found| end(found.interval(level))).fold(own, further)

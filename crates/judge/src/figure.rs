@@ -1,4 +1,4 @@
-//! What one cell says: median, mean, interval, spread, outliers, drift, and the notes that touch it.
+//! The figure of one cell: median, mean, interval, spread, outliers, drift, and its notes.
 //! In: a cell and its series. Out: a [`Figure`].
 //! Nothing is dropped: an outlier is flagged and stays in every figure.
 
@@ -12,7 +12,7 @@ use crate::table::{Cell, Table};
 pub const LEVEL: f64 = 0.95;
 /// Fewest samples for which an interval is given.
 pub const MIN_SAMPLES: usize = 3;
-/// Fewest samples among which outliers are looked for.
+/// Fewest samples for outlier detection.
 const MIN_FOR_OUTLIERS: usize = 5;
 /// From this many samples on, intervals are of the median.
 const MEDIAN_FROM: usize = 8;
@@ -82,7 +82,7 @@ pub fn t_half_width(logs: &[f64]) -> Option<f64> {
 }
 
 fn outliers(series: &Series, values: &[f64]) -> Vec<i64> {
-    // Of three or four samples two are often close by chance, and any other is then "far".
+    // Of three or four samples two are often close by chance, which would make any other an outlier.
     if values.len() < MIN_FOR_OUTLIERS {
         return Vec::new();
     }
@@ -90,13 +90,13 @@ fn outliers(series: &Series, values: &[f64]) -> Vec<i64> {
     let Some(centre) = median_of_sorted(&ranked) else { return Vec::new() };
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
     let Some(spread) = median(&deviations) else { return Vec::new() };
-    // Where most samples are equal to the clock's last digit, any other would be "far": a thousandth is not.
+    // If most samples are equal to the clock's last digit, any other would be an outlier: a tolerance of a thousandth prevents that.
     let spread = spread.max(centre * 1e-4);
     let far = deviations.iter().zip(&series.trials).filter(|(deviation, _)| **deviation / spread > OUTLIER);
     far.map(|(_, trial)| trial.trial).collect()
 }
 
-/// Change over all blocks by a fitted line, where it is beyond doubt (p < 0.01) and above 5 %.
+/// Change over all blocks by a fitted line, if it is significant (p < 0.01) and above 5 %.
 fn drift(series: &Series) -> Option<f64> {
     let count = series.trials.len() as f64;
     if series.trials.len() < 5 {
@@ -142,7 +142,7 @@ fn notes_of(cell: &Cell, figure: &Figure, logs: &[f64]) -> Vec<Note> {
     found
 }
 
-/// Centres of two groups, where samples fall in two: a gap in the middle that is wider than either group, and above 5 %.
+/// Centres of two groups, if the samples are bimodal: a gap in the middle that is wider than either group, and above 5 %.
 fn two_modes(logs: &[f64]) -> Option<(f64, f64)> {
     let ranked = sorted(logs);
     let count = ranked.len();

@@ -1,6 +1,6 @@
-//! What a table allows to be said, as data: figures, rankings, relations, notes, sentences.
-//! In: made by [`crate::judge`]. Out: read by reports and by the runner; all of it can be written as JSON.
-//! Every statement carries the cells it rests on, so that `show --why` can name the trials.
+//! The statements that a table supports, as data: figures, rankings, relations, notes, sentences.
+//! In: made by [`crate::judge`]. Out: read by reports and by the runner; serializable as JSON.
+//! Every statement carries the cells that support it, so that `show --why` can name the trials.
 
 use crate::table::Backend;
 use crate::work::WorkDoubt;
@@ -14,17 +14,17 @@ pub struct Judgement {
     pub figures: Vec<Figure>,
     /// One for each operation, backend and age that has figures, in the table's order.
     pub rankings: Vec<Ranking>,
-    /// One for each operation and contender that was measured at several ages: its ages against each other. A family of
-    /// statements of its own.
+    /// One for each operation and contender that was measured at several ages: its ages compared with each other. These statements are a
+    /// family of their own.
     #[serde(default)]
     pub ageing: Vec<Ranking>,
     /// Noise of this machine today, from the A/A pair: a share, 0.02 for 2 %. `None` without a pair.
     pub noise_floor: Option<f64>,
-    /// The margin: smaller differences are called none. A share, 0.03 unless the table has another.
+    /// The margin: smaller differences count as none. A share, 0.03 unless the table has another.
     pub smallest_effect: f64,
-    /// Comparisons that are corrected for together.
+    /// Comparisons that are corrected together.
     pub comparisons: usize,
-    /// Phases in which contenders did not do the same work, or in which the device had no part.
+    /// Phases in which contenders did not do the same work, or in which the work did not reach the device.
     #[serde(default)]
     pub doubts: Vec<WorkDoubt>,
     /// The verdict in sentences.
@@ -33,7 +33,7 @@ pub struct Judgement {
     pub notes: Vec<Note>,
 }
 
-/// What one cell says.
+/// The figure of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Index into [`crate::Table::cells`].
@@ -66,7 +66,7 @@ pub struct Figure {
     pub drift: Option<f64>,
     /// Values that are missing (not positive or not finite).
     pub missing: usize,
-    /// What touches this figure, in few words.
+    /// Notes on this figure, in few words.
     pub notes: Vec<Note>,
 }
 
@@ -95,14 +95,14 @@ pub enum Estimand {
     Mean,
 }
 
-/// How the contenders of one backend and age stand in one operation.
+/// Ranking of the contenders of one backend and age in one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// Index into [`crate::Table::operations`].
     pub operation: usize,
-    /// All of these ran here.
+    /// Backend of all of these.
     pub backend: Backend,
-    /// All of these were this old, in words; empty: fresh, or ages against each other.
+    /// Age of all of these, in words; empty: fresh, or a comparison of ages.
     #[serde(default)]
     pub age: String,
     /// Index of the contender with the best estimate.
@@ -111,9 +111,9 @@ pub struct Ranking {
     pub won: bool,
     /// The others against the best, nearest first.
     pub others: Vec<Standing>,
-    /// The margin: smaller differences are called none, a share.
+    /// The margin: smaller differences count as none, a share.
     pub smallest_effect: f64,
-    /// Level of a single comparison at this look that is beyond doubt, after correction for all rows and for looking often.
+    /// Level of a single comparison at this look for "beyond doubt", after correction for all rows and for repeated looks.
     pub level: f64,
 }
 
@@ -124,35 +124,35 @@ pub struct Standing {
     pub contender: usize,
     /// How many times worse than the best: 1.6 for a time 1.6 times as long or a rate of 1/1.6.
     pub ratio: f64,
-    /// Interval of the ratio: of all such intervals 95 % hold the truth. `None` where the samples allow none.
+    /// Interval of the ratio: 95 % of such intervals contain the truth. `None` where the samples allow none.
     pub interval: Option<Interval>,
-    /// Blocks (or pairs of samples) that the ratio rests on.
+    /// Blocks (or pairs of samples) that the ratio is based on.
     pub samples: usize,
-    /// What may be said.
+    /// The verdict.
     pub relation: Relation,
     /// p-value before correction, where there is one.
     pub p: Option<f64>,
-    /// Whether the two differ in durability: never shown without that badge.
+    /// Whether the two differ in durability: then the figure is never shown without that badge.
     pub unequal_durability: bool,
 }
 
-/// What may be said about two contenders.
+/// The verdict on two contenders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Worse than the best, after correction for all that the table says and for having looked often.
+    /// Worse than the best, after correction for all statements of the table and for repeated looks.
     Worse,
-    /// Likely worse: of all that a table calls likely, one in twenty is false; a later look may say otherwise.
+    /// Likely worse: of all differences that a table calls likely, one in twenty is false; a later look may revise it.
     LikelyWorse,
-    /// As good: the whole interval lies within the margin.
+    /// As good: the whole interval is within the margin.
     Tie,
-    /// Too wide an interval to say either.
+    /// The interval is too wide for a verdict.
     Unresolved,
-    /// One sample each: nothing can be said.
+    /// One sample each: no verdict is possible.
     TooFew,
 }
 
-/// Something that touches a figure or a table.
+/// A note on a figure or a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Which kind, for reports that mark cells.
@@ -169,29 +169,29 @@ pub enum NoteKind {
     Unstable,
     /// Outliers are among the samples.
     Outlier,
-    /// The figure moves over the blocks.
+    /// The figure drifts over the blocks.
     Drift,
     /// Samples fall in two groups.
     TwoModes,
-    /// Samples of one contender resemble the ones before them: something stays with it from block to block.
+    /// Samples of one contender resemble the preceding ones: the contender carries a state from block to block.
     Resemblance,
     /// Disturbed trials are among the samples.
     Disturbed,
     /// A cache served part of a cold start, or the start was warm.
     Cache,
-    /// The start was to be warm, and the device delivered part of the bytes.
+    /// The start was to be warm, but the device delivered part of the bytes.
     NotWarm,
-    /// It did not do the same work as others, or its device had no part in it.
+    /// It did not do the same work as others, or the work did not reach its device.
     Work,
     /// Within 20 % of the data generator's ceiling.
     Ceiling,
-    /// A safety is given up that another contender, ranked beside it, keeps.
+    /// A safety is given up that another contender in the same ranking keeps.
     Durability,
     /// Values are missing, or trials failed.
     Missing,
     /// Too few samples for an interval.
     FewSamples,
-    /// Anything else that was handed in.
+    /// Any other remark of the caller.
     Remark,
 }
 
@@ -200,14 +200,14 @@ pub enum NoteKind {
 pub struct Sentence {
     /// The sentence.
     pub text: String,
-    /// What it is about: an index into [`crate::Table::operations`], where it is about one.
+    /// The operation that it is about: an index into [`crate::Table::operations`], if it is about one.
     pub operation: Option<usize>,
-    /// Indices into [`crate::Table::cells`] that it rests on.
+    /// The cells that support it: indices into [`crate::Table::cells`].
     pub cells: Vec<usize>,
 }
 
 impl Sentence {
-    /// The trials that the sentence rests on, each once: what `show --why` lists.
+    /// The trials that support the sentence, each once: what `show --why` lists.
     pub fn trials(&self, table: &crate::Table) -> Vec<i64> {
         let cells = self.cells.iter().filter_map(|&cell| table.cells.get(cell));
         let mut trials: Vec<i64> = cells.flat_map(|cell| cell.samples.iter().map(|sample| sample.trial)).collect();

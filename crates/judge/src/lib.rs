@@ -1,6 +1,6 @@
-//! Weighs samples: intervals, ties, the stopping rule, verdicts, mixes, comparisons and claims.
-//! In: a [`Table`] of samples with what is known about each cell. Out: statements, as data and in sentences.
-//! Pure functions; files, devices and the rest of the project are unknown here.
+//! Judges samples: intervals, ties, the stopping rule, verdicts, mixes, comparisons and claims.
+//! In: a [`Table`] of samples and facts about each cell. Out: statements, as data and in sentences.
+//! Pure functions, independent of files, devices and the rest of the project.
 //!
 //! The main ways in: [`judge`] for tables and verdicts, [`decide`] after every block, [`plan_budget`] beforehand,
 //! [`compare`] and [`compare_contenders`], [`pairs`] and [`pooled`] over many runs, [`judge_mix`], [`judge_claims`], [`steady_state`].

@@ -1,23 +1,23 @@
-//! Looking often: the level at each look that keeps all looks together, however many there will be.
+//! Repeated looks: the level at each look that keeps the error rate of all looks together, however many follow.
 //! In: how many blocks there are. Out: [`Looks`].
-//! Nothing depends on a plan's cap: a run that is resumed block by block for ever is corrected for as well.
+//! Nothing depends on the cap of a plan: a run that is resumed block by block without end is corrected, too.
 
 use crate::figure::MIN_SAMPLES;
 use crate::numbers::normal_quantile;
 use crate::table::Table;
 
-/// Each epoch of looks ends when there are so many times the blocks that it began with.
+/// An epoch of looks ends when the number of blocks is this many times that at its start.
 const EPOCH: f64 = 10.0 / 3.0;
-/// What the first two epochs get of a level; of what is left each later one gets half of what the one before had.
+/// Shares of a level for the first two epochs; each later epoch gets half of what is left.
 const SHARES: [f64; 2] = [0.5, 0.35];
-/// How fast the chance of crossing a bound grows with the logarithm of the samples, in units of z squared.
+/// Growth of the probability of crossing a bound with the logarithm of the samples, in units of z squared.
 const GROWTH: f64 = 0.45;
 
-/// A look at a table of so many blocks, where every block from the third on is looked at and nobody knows the last one.
+/// A look at a table of so many blocks. Every block from the third on is looked at, and the last one is not known in advance.
 ///
-/// Looks fall into epochs, from 3, 10, 33 ... blocks on, among which a level is shared out (stitching: Howard et al. 2021;
-/// open-ended spending: Lan and DeMets 1983). Within an epoch a mean whose samples grow by a factor f crosses a fixed z about
-/// 1 + c z^2 ln f times as often as at one look (Pocock 1977 tabulates it); c = 0.45 was fitted by simulation.
+/// Looks fall into epochs that start at 3, 10, 33 ... blocks and share a level (stitching: Howard et al. 2021; open-ended spending: Lan and
+/// DeMets 1983). Within an epoch a mean whose samples grow by a factor f crosses a fixed z about 1 + c z^2 ln f times as often as at one
+/// look (Pocock 1977 tabulates it); c = 0.45 was fitted by simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Looks(f64);
 

@@ -1,6 +1,6 @@
 //! A winner for a stated mix of operations: the time that the mix takes each contender.
 //! In: a table and a [`Mix`]. Out: a [`MixJudgement`].
-//! Times are added within each block and only then compared, so that what operations share is not counted twice.
+//! Times are added within each block before they are compared, so that the noise that operations share is not counted twice.
 
 use crate::assess;
 use crate::judgement::{Estimand, Figure, Interval, Ranking, Sentence};
@@ -17,9 +17,9 @@ const MAX_PARTS: usize = 64;
 /// Parts of a mix: `create=1,read-random=10,delete=1`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Mix {
-    /// Name of the operation (`workload/operation` where workloads share the name), and how many times it is done.
+    /// Name of the operation (`workload/operation` where workloads share the name), and how often it is done.
     pub parts: Vec<(String, f64)>,
-    /// What it is called in a sentence; empty: by its parts.
+    /// Its name in a sentence; empty: a list of its parts.
     #[serde(default)]
     pub name: String,
 }
@@ -30,7 +30,7 @@ pub enum MixError {
     /// It cannot be read.
     #[error("cannot understand the mix \"{given}\": write create=1,read-random=10,delete=1")]
     Unreadable {
-        /// What was given.
+        /// The text.
         given: String,
     },
     /// An operation is not in the table.
@@ -38,7 +38,7 @@ pub enum MixError {
     NoSuchOperation {
         /// The name.
         name: String,
-        /// What there is.
+        /// The operations of the table.
         known: String,
     },
     /// A name fits more than one operation.
@@ -46,7 +46,7 @@ pub enum MixError {
     Ambiguous {
         /// The name.
         name: String,
-        /// Which it could be.
+        /// The operations that match.
         candidates: String,
     },
     /// The units do not add up to a time.
@@ -62,11 +62,11 @@ pub enum MixError {
 /// The time that a mix takes each contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MixJudgement {
-    /// Time of each contender that has all operations; index of the contender, seconds, interval.
+    /// The time of each contender that has all operations.
     pub times: Vec<MixTime>,
     /// Contenders that lack an operation, and which.
     pub left_out: Vec<(usize, String)>,
-    /// How they stand, one ranking for each backend; `operation` is that of the first part.
+    /// One ranking for each backend; `operation` is that of the first part.
     pub rankings: Vec<Ranking>,
     /// The verdict.
     pub sentences: Vec<Sentence>,
@@ -105,7 +105,7 @@ impl Mix {
     }
 }
 
-/// Judges a mix. A time counts for one carrying-out of its operation, a rate for one of its items (or bytes).
+/// Judges a mix. A time counts for one execution of its operation, a rate for one of its items (or bytes).
 ///
 /// # Errors
 /// A part names no operation, or more than one, or one whose figure is neither a time nor a rate.
@@ -160,7 +160,7 @@ fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
     }
 }
 
-/// Whether an operation goes by this name: its own, with or without its cache state, with or without its workload.
+/// Whether an operation matches this name: its own, with or without its cache state, with or without its workload.
 fn goes_by(operation: &Operation, name: &str) -> bool {
     let id = &operation.id;
     let short =
@@ -169,7 +169,7 @@ fn goes_by(operation: &Operation, name: &str) -> bool {
     !operation.secondary && (short.iter().any(|s| s == name) || full.into_iter().any(|f| f == name))
 }
 
-/// The operation of a part. Where several go by its name, that of the one workload which has all parts, and there that which begins cold.
+/// The operation of a part. If several match, that of the one workload which has all parts, and there the one that starts cold.
 fn find(table: &Table, mix: &Mix, name: &str) -> Result<usize, MixError> {
     let mut found: Vec<usize> =
         (0..table.operations.len()).filter(|&at| goes_by(&table.operations[at], name)).collect();
@@ -207,8 +207,8 @@ fn find(table: &Table, mix: &Mix, name: &str) -> Result<usize, MixError> {
 
 type Mixed = (Table, Vec<Vec<f64>>, Vec<(usize, String)>);
 
-/// The table with one more operation, the mix, whose samples are the sums by block: the whole table says how far samples scatter, and what
-/// is beyond doubt is so beside everything else that is said of it. And the shares of the parts; who lacks what.
+/// The table with one more operation, the mix, whose samples are the sums by block: scatter is estimated from the whole table, and the
+/// correction covers all of its statements. Also the shares of the parts, and the contenders that lack one.
 fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let names: Vec<String> =
         parts.iter().map(|p| format!("{} x {}", p.1, table.operations[p.0].id.operation)).collect();
@@ -227,7 +227,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let mut left_out = Vec::new();
     for (contender, shares) in shares.iter_mut().enumerate() {
         let cells: Vec<Option<&Cell>> = parts.iter().map(|part| table.cell(part.0, contender)).collect();
-        // Who has none of it, such as the raw device, was never to be compared.
+        // A contender with none of the parts, such as the raw device, is not meant to be compared.
         if cells.iter().all(Option::is_none) {
             continue;
         }
@@ -271,7 +271,7 @@ fn times(series: &Series, count: f64, seconds: Seconds) -> Vec<(u32, f64)> {
     series.blocks.iter().map(|&(block, log)| (block, time(log))).collect()
 }
 
-/// Adds the parts in the blocks that all have: one sample a block, and the sum of each part.
+/// Adds the parts in the blocks that have all of them: one sample a block, and the sum of each part.
 fn add(parts: &[Vec<(u32, f64)>]) -> (Vec<Sample>, Vec<f64>) {
     let mut samples = Vec::new();
     let mut sums = vec![0.0; parts.len()];

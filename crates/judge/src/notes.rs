@@ -1,11 +1,11 @@
-//! Notes in few words, to stand beside the figure that they touch.
-//! In: what is known about a cell. Out: [`Note`]s.
-//! A note says what is so, never what to think of it.
+//! Notes in few words, shown next to their figure.
+//! In: the facts of a cell. Out: [`Note`]s.
+//! A note states a fact without an opinion.
 
 use crate::judgement::{Note, NoteKind};
 use crate::table::{Cell, Durability};
 
-/// Share of a cold read that caches may serve before it is said.
+/// Share of a cold read that caches may serve before there is a note.
 const CACHE_SAID: f64 = 0.05;
 /// Share of a warm read that the device may deliver before there is a note.
 const DEVICE_SHARE: f64 = 0.05;
@@ -22,7 +22,7 @@ pub fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.into() } else { format!("{word}s") }
 }
 
-/// Notes that come from the facts of a cell.
+/// Notes from the facts of a cell.
 pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     let mut found = Vec::new();
     let facts = &cell.facts;
@@ -58,7 +58,7 @@ pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     found
 }
 
-/// What a contender does for the safety of data, in words: "no flushes, ordered, checksums".
+/// The durability of a contender, in words: "no flushes, ordered, checksums".
 pub fn durability_words(durability: &Durability) -> String {
     let facts = [
         (durability.flushes, "flushes", "no flushes"),
@@ -72,7 +72,7 @@ pub fn durability_words(durability: &Durability) -> String {
 }
 
 impl Durability {
-    /// Whether two contenders differ in something that is known of both.
+    /// Whether two contenders differ in a property that is known of both.
     pub fn differs(&self, other: &Durability) -> bool {
         !self.missing_against(other).is_empty() || !other.missing_against(self).is_empty()
     }

@@ -1,6 +1,6 @@
 //! Small statistics: moments, medians, Student's t, order-statistic intervals.
-//! In: plain numbers. Out: plain numbers; `None` where the question has no answer.
-//! Distributions come from `statrs`; what is here is what it lacks or is too slow at.
+//! In: plain numbers. Out: plain numbers; `None` where the result is not defined.
+//! Distributions come from `statrs`; here is what it lacks or does too slowly.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -19,14 +19,14 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     Some(squares / (values.len() - 1) as f64)
 }
 
-/// Values in rising order.
+/// Values in ascending order.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
 
-/// Median of values in rising order; `None` for none.
+/// Median of values in ascending order; `None` for none.
 pub fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {
@@ -175,8 +175,8 @@ pub fn inverse_trigamma(y: f64) -> f64 {
     x
 }
 
-/// 95 % interval of the median from values in rising order, interpolated between order statistics so that it is not
-/// wider than it must be (Hettmansperger and Sheather 1986); `None` below six values, where none exists.
+/// 95 % interval of the median from values in ascending order, interpolated between order statistics so that it is no wider than necessary
+/// (Hettmansperger and Sheather 1986); `None` below six values, where none exists.
 pub fn median_interval(sorted: &[f64], level: f64) -> Option<(f64, f64)> {
     let n = sorted.len();
     let half_power = 0.5_f64.powi(n.min(1000) as i32);

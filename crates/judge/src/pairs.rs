@@ -1,13 +1,13 @@
-//! Every contender of a run against every other, as numbers that can be pooled over runs.
-//! In: a table. Out: a [`Pair`] for each operation and two contenders that were ranked together.
-//! The evidence is the one that the table's own verdict rests on.
+//! Every pair of contenders of a run, as numbers that can be pooled over runs.
+//! In: a table. Out: a [`Pair`] for each operation and two contenders that are ranked together.
+//! The evidence is the same as that of the table's own verdict.
 
 use crate::evidence::Evidence;
 use crate::rank::Fit;
 use crate::series::Series;
 use crate::table::{Table, TableError};
 
-/// Most contenders of an operation that are held against each other.
+/// Most contenders of an operation that are compared in pairs.
 pub const MOST_PAIRED: usize = 32;
 
 /// Two contenders in one operation.
@@ -23,12 +23,12 @@ pub struct Pair {
     pub error: f64,
     /// Degrees of freedom of the standard error.
     pub df: f64,
-    /// Blocks (or pairs of samples) that it rests on.
+    /// Blocks (or pairs of samples) that it is based on.
     pub samples: usize,
 }
 
-/// Holds the contenders of a table against each other, two and two: the first [`MOST_PAIRED`] of each operation. Secondary figures are
-/// left out, and so are pairs with too few samples for an interval.
+/// Compares the contenders of a table in pairs: the first [`MOST_PAIRED`] of each operation. Secondary figures are left out, and so are
+/// pairs with too few samples for an interval.
 ///
 /// # Errors
 /// The table contradicts itself or passes a limit.

@@ -1,28 +1,29 @@
-//! How many passes one mount is worth.
-//! In: what passes of one phase measured, trial by trial, and what a trial and a pass cost. Out: a number of passes.
-//! Kalibera and Jones (ISMM 2013, section 8): with c the costs and s2 the variance components of two levels of repetition, the lower level is
-//! repeated sqrt(c_upper/c_lower * s2_lower/s2_upper) times; then no other division of the time gives a narrower interval.
+//! How many passes one mount needs.
+//! In: the measured passes of one phase, trial by trial, and the cost of a trial and of a pass. Out: a number of passes.
+//! Kalibera and Jones (ISMM 2013, section 8): with c the costs and s2 the variance components of two levels of repetition, the lower level
+//! is repeated sqrt(c_upper/c_lower * s2_lower/s2_upper) times; no other division of the time gives a narrower interval.
 
 use crate::numbers::{mean, variance};
 
-/// Passes of the first trials at least, so that there is something to learn from.
+/// Fewest passes of the first trials, from which the variances are estimated.
 pub const SCREEN_PASSES: u32 = 2;
-/// Passes of the first trials at most, where they are so short that a pause of the machine would be most of one: a median needs five to be
-/// none of two pauses.
+/// Most passes of the first trials, used where passes are so short that a pause of the machine would dominate one: a median of five is not
+/// affected by two pauses.
 pub const SCREEN_MOST: u32 = 5;
-/// Seconds, cold starts and all, after which the first trials make no more than they must.
+/// Seconds, cold starts included, after which the first trials make only the minimum number of passes.
 pub const SCREEN_SECONDS: f64 = 1.0;
-/// Passes at most: what a mount keeps to itself, no number of passes averages out.
+/// Most passes: more passes do not average out what is specific to a mount.
 pub const MOST_PASSES: u32 = 10;
-/// Seconds that the passes of one phase may take in a trial, cold starts and all, where there are several: what is slow needs blocks more.
+/// Most seconds that the passes of one phase may take in a trial, cold starts included, if there are several: slow phases need blocks more
+/// than passes.
 const MOST_SECONDS: f64 = 1.5;
-/// Degrees of freedom that either component is known by at least.
+/// Fewest degrees of freedom of either component.
 const LEAST_DF: f64 = 4.0;
 
-/// Passes of a phase in each further trial; `None` while too little is known, and it is screened.
+/// Passes of a phase in each further trial; `None` while too little is known and screening continues.
 ///
-/// `contenders`: for each its trials, for each of these the logs of what its passes measured. `trial_seconds`: what another trial costs for this
-/// phase, the pass itself left out; `pass_seconds`: what another pass costs.
+/// `contenders`: for each contender its trials, for each trial the logs of its passes. `trial_seconds`: cost of another trial for this
+/// phase, without the pass itself; `pass_seconds`: cost of another pass.
 pub fn passes(contenders: &[Vec<Vec<f64>>], trial_seconds: f64, pass_seconds: f64) -> Option<u32> {
     let (within, between) = components(contenders)?;
     if pass_seconds <= 0.0 || trial_seconds <= 0.0 || within <= 0.0 {
@@ -50,11 +51,11 @@ fn components(contenders: &[Vec<Vec<f64>>]) -> Option<(f64, f64)> {
         }
     }
     let (within, of_means) = (within.known()?, between.known()?);
-    // A mean of n passes holds 1/n of their variance.
+    // The mean of n passes contains 1/n of their variance.
     Some((within, of_means - within * mean(&shares)))
 }
 
-/// Variances put together by their degrees of freedom.
+/// Variances pooled by their degrees of freedom.
 #[derive(Default)]
 struct Pooled {
     sum: f64,
@@ -79,7 +80,7 @@ impl Pooled {
 mod tests {
     use super::*;
 
-    /// Three contenders of four trials of two passes: how far passes are from their mount's mean, and mounts from their contender's.
+    /// Three contenders with four trials of two passes: deviations of passes from their mount's mean, and of mounts from their contender's mean.
     fn drawn(within: f64, between: f64) -> Vec<Vec<Vec<f64>>> {
         let trial = |level: f64| vec![level + within, level - within];
         let trials = |own: f64| [1.0, -1.0, 0.5, -0.5].map(|step| trial(own + between * step)).to_vec();

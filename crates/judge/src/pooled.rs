@@ -1,13 +1,13 @@
-//! One ratio from many runs: what it is on average over machines, and what a further machine may show.
-//! In: a log ratio with its standard error for each run, and which runs are of one machine. Out: a [`Pooled`] ratio with an interval, and
-//! with a prediction interval where machines are enough.
+//! One ratio from many runs: its average over machines, and a prediction for another machine.
+//! In: a log ratio with its standard error for each run, and the machine of each run. Out: a [`Pooled`] ratio with an interval, and with a
+//! prediction interval if there are enough machines.
 //!
-//! Machines differ by more than their samples scatter, so each machine has a true ratio of its own, drawn around a common one (random effects).
-//! Their variance is estimated by Paule and Mandel (1982), and the interval of the mean is that of Hartung and Knapp (2001) with the
-//! variance never below the one that the runs' own errors give (Röver, Knapp and Friede 2015). A squared error that rests on few samples
-//! is drawn towards the mean of all, as if that were worth [`PRIOR`] degrees of freedom: weights would follow chance otherwise. The prediction
-//! interval is that of Higgins, Thompson and Spiegelhalter (2009) for what a further machine shows in a run like these, its own error
-//! included: without it the interval would be too narrow wherever no variance between machines is seen by chance.
+//! Machines differ by more than their samples scatter, so each machine has its own true ratio, drawn around a common one (random effects).
+//! Their variance is estimated by Paule and Mandel (1982). The interval of the mean is that of Hartung and Knapp (2001), with the variance
+//! never below that from the runs' own errors (Röver, Knapp and Friede 2015). A squared error from few samples is shrunk towards the mean
+//! of all, as if that had [`PRIOR`] degrees of freedom: weights would follow chance otherwise. The prediction interval is that of Higgins,
+//! Thompson and Spiegelhalter (2009) for a further machine in a run like these, its own error included: without it the interval would be
+//! too narrow wherever chance hides the variance between machines.
 
 use crate::numbers::t_critical;
 use schemars::JsonSchema;
@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 
 /// Chance that an interval misses the truth.
 const ALPHA: f64 = 0.05;
-/// Degrees of freedom that the mean of all squared errors is worth.
+/// Degrees of freedom of the mean of all squared errors.
 const PRIOR: f64 = 8.0;
-/// Fewest machines from which something is said of a further one.
+/// Fewest machines for a prediction for another one.
 const PREDICTING: usize = 3;
-/// Halvings of the range in which the variance between machines lies.
+/// Bisection steps in the search for the variance between machines.
 const HALVINGS: usize = 100;
 
-/// One run's word on a ratio.
+/// A ratio as one run measured it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Study {
-    /// Which machine it was measured on: runs of one number are of one machine.
+    /// The machine it was measured on: runs with the same number are of one machine.
     pub machine: usize,
     /// Natural logarithm of the ratio.
     pub log: f64,
@@ -61,11 +61,11 @@ pub struct Pooled {
     pub machines: usize,
 }
 
-/// A mean with what it rests on: on logarithms.
+/// A mean with its variance and degrees of freedom, on logarithms.
 #[derive(Clone, Copy)]
 struct Mean {
     log: f64,
-    /// Variance of it by the errors of what was averaged, and by how that scattered, whichever is larger.
+    /// Its variance: from the errors of the averaged values or from their scatter, whichever is larger.
     variance: f64,
     between: f64,
 }
@@ -98,7 +98,7 @@ pub fn pooled(studies: &[Study]) -> Option<Pooled> {
     })
 }
 
-/// The runs of one machine as one.
+/// Combines the runs of one machine.
 fn of_one_machine(runs: &[Study]) -> Option<Study> {
     let first = runs.first()?;
     match runs {
@@ -110,7 +110,7 @@ fn of_one_machine(runs: &[Study]) -> Option<Study> {
     }
 }
 
-/// Log ratios with their squared errors, those that rest on few samples drawn towards the mean of all.
+/// Log ratios with their squared errors; those from few samples are shrunk towards the mean of all.
 fn points(studies: &[Study]) -> Vec<(f64, f64)> {
     let squares = || studies.iter().map(|study| study.error.powi(2));
     let middle = squares().sum::<f64>() / studies.len() as f64;
@@ -118,7 +118,7 @@ fn points(studies: &[Study]) -> Vec<(f64, f64)> {
     studies.iter().zip(squares()).map(drawn).collect()
 }
 
-/// The mean of values with variances of their own, whose truths scatter, too.
+/// The mean of values with own variances, whose true values scatter, too.
 fn mean(points: &[(f64, f64)]) -> Mean {
     let between = variance_between(points);
     let (log, weights) = weighted(points, between);
@@ -139,13 +139,13 @@ fn scattered(points: &[(f64, f64)], between: f64) -> f64 {
     points.iter().map(|(log, variance)| (log - mean).powi(2) / (variance + between)).sum()
 }
 
-/// The variance of truths with which values scatter as much as they should: the root of a falling function (Paule and Mandel).
+/// The variance of the true values at which the values scatter as expected: the root of a decreasing function (Paule and Mandel).
 fn variance_between(points: &[(f64, f64)]) -> f64 {
     let wanted = points.len() as f64 - 1.0;
     if scattered(points, 0.0) <= wanted {
         return 0.0;
     }
-    // With a variance as large as all squares together the sum is below what is wanted.
+    // With a variance as large as the sum of all squares the function is below its target.
     let middle = points.iter().map(|(log, _)| log).sum::<f64>() / points.len() as f64;
     let mut high: f64 = points.iter().map(|(log, _)| (log - middle).powi(2)).sum();
     let mut low = 0.0;

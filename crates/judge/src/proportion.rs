@@ -1,12 +1,12 @@
-//! So many of so many: the share, and how sure it is.
-//! In: counts. Out: the exact interval of Clopper and Pearson (1934), which holds at least as often as it says, also for none of few.
+//! A count out of a total: the share, and its interval.
+//! In: counts. Out: the exact interval of Clopper and Pearson (1934), whose coverage is at least nominal, also for a count of zero in a small sample.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 
-/// Half of what a 95 % interval leaves out.
+/// Probability in each tail outside a 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// The 95 % interval of a share of which `count` of `of` were seen; everything is possible where nothing was looked at.
+/// The 95 % interval of a share from `count` of `of`; everything is possible for a total of zero.
 pub fn proportion(count: u32, of: u32) -> (f64, f64) {
     let count = count.min(of);
     let (seen, rest) = (f64::from(count), f64::from(of - count));
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_tables() {
-        // Clopper and Pearson's own formula in closed form for none and for all; 10 of 100 from published tables.
+        // The closed form of Clopper and Pearson for none and for all; 10 of 100 from published tables.
         assert!(is_near(proportion(0, 1000), (0.0, 1.0 - 0.025f64.powf(1e-3))), "{:?}", proportion(0, 1000));
         assert!(is_near(proportion(20, 20), (0.025f64.powf(0.05), 1.0)), "{:?}", proportion(20, 20));
         assert!(is_near(proportion(10, 100), (0.0490, 0.1762)), "{:?}", proportion(10, 100));

@@ -1,6 +1,6 @@
-//! Rankings: who is best in each row, and what may be said of the others.
-//! In: rows and how samples scatter, as one [`Fit`] for everything that is said of a table. Out: [`Ranking`]s and [`Versus`].
-//! `docs/judge.md` explains the method and shows by simulation that it keeps its word.
+//! Rankings: the best contender of each row, and the verdict on each of the others.
+//! In: rows and their scatter, as one [`Fit`] that all statements about a table use. Out: [`Ranking`]s and [`Versus`].
+//! `docs/judge.md` explains the method and shows by simulation that its error rates hold.
 
 use crate::evidence::{Evidence, Meeting};
 use crate::figure::MIN_SAMPLES;
@@ -13,34 +13,35 @@ use crate::series::Series;
 use crate::sessions::Sessions;
 use crate::table::Table;
 
-/// Which rules verdicts rest on. It rises whenever the same samples may lead to another verdict.
+/// Version of the rules that verdicts follow. It rises whenever the same samples may lead to another verdict.
 pub const RULES: u32 = 3;
-/// The promised rate of error: the chance that a table says anything false beyond doubt at any look; the share of what a table calls likely that is
-/// false; the chance that an interval misses the truth.
+/// The promised error rate: the chance that a table makes any false statement beyond doubt at any look; the share of false ones among the
+/// differences that a table calls likely; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;
-/// The rate at which differences are called likely: 5 %, less what noise that is known from few samples adds, by simulation.
+/// The rate for calling differences likely: 5 %, less the error that noise estimated from few samples adds, by simulation.
 const LIKELY: f64 = 0.04;
-/// How much more than its share each line gets of what a table may say falsely beyond doubt: bounds for all rows, pairs and looks together are
-/// cautious, and tables of equals then err less often than they may. By simulation, with room for contenders that scatter far more than others.
+/// Each row may use this many times its share of the error that a table allows beyond doubt: bounds for all rows, pairs and looks together are
+/// conservative, so tables of equals err less often than allowed. By simulation, with room for contenders that scatter far more than others.
 const SPENT: f64 = 1.3;
 
-/// One fit of a table: all statements about it come from here.
+/// One fit of a table: all statements about it are based on it.
 pub struct Fit {
     /// One for each operation, backend and age.
     pub rows: Vec<Row>,
-    /// How far their samples scatter.
+    /// The scatter of their samples.
     pub scatter: Scatter,
     contests: Vec<Contest>,
     levels: Vec<f64>,
-    /// Up to which p-value a difference is likely, in figures and in secondary ones.
+    /// The p-value up to which a difference is likely, for primary and for secondary figures.
     likely: [f64; 2],
     looks: Looks,
     margin: f64,
-    /// For each row, the share by which a contender that was entered twice differs from itself beyond doubt, or the margin: less is said of nobody.
+    /// For each row the smallest difference that counts, a share: how much a contender that was entered twice differs from itself beyond
+    /// doubt, or the margin.
     least: Vec<f64>,
 }
 
-/// For how many comparisons one with the best of so many is corrected, since the best was picked by looking: m/2 of m.
+/// The number of comparisons to correct for if the best was picked from m contenders after looking at the samples: m/2.
 pub fn comparisons(picked_from: f64) -> f64 {
     (picked_from / 2.0).max(1.0)
 }
@@ -48,13 +49,13 @@ pub fn comparisons(picked_from: f64) -> f64 {
 /// Two contenders of one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Versus {
-    /// What was measured: how much worse the second is.
+    /// The measured evidence: how much worse the second is.
     pub evidence: Evidence,
     /// The interval that is shown.
     pub interval: Interval,
-    /// The one that decides what is beyond doubt.
+    /// The interval that decides what is beyond doubt.
     pub beyond: Interval,
-    /// What may be said of the second; the first is better or worse by the sign of the evidence.
+    /// The verdict on the second; the sign of the evidence decides whether the first is better or worse.
     pub relation: Relation,
 }
 
@@ -64,7 +65,7 @@ impl Fit {
         Self::of_rows(table, |sessions| row::rows(table, series, sessions))
     }
 
-    /// Fits the ages of each contender, against each other.
+    /// Fits the ages of each contender, compared with each other.
     pub fn of_ages(table: &Table, series: &[Series]) -> Self {
         Self::of_rows(table, |sessions| row::rows_of_ages(table, series, sessions))
     }
@@ -138,18 +139,18 @@ impl Fit {
         }
     }
 
-    /// Whether a contender was measured often enough in a row for a bound.
+    /// Whether a contender has enough samples in a row for a bound.
     pub fn is_known(&self, row: usize, contender: usize) -> bool {
         let least = self.scatter.least_samples(row);
         self.rows[row].member(contender).is_some_and(|member| member.trials.len() >= least)
     }
 
-    /// The row of an operation in which a contender stands.
+    /// The row of an operation that contains a contender.
     pub fn row_of(&self, operation: usize, contender: usize) -> Option<usize> {
         self.rows.iter().position(|row| row.operation == operation && row.member(contender).is_some())
     }
 
-    /// Two contenders of one row, as its ranking has them where one of them is the best; `None` where samples allow no interval.
+    /// Compares two contenders of one row, as its ranking does if one of them is the best; `None` where samples allow no interval.
     pub fn versus(&self, row: usize, first: usize, second: usize) -> Option<Versus> {
         let contest = &self.contests[row];
         let proof = |pairs: f64| (self.looks.level(self.levels[row] / pairs), self.levels[row] / pairs);
@@ -175,8 +176,8 @@ impl Fit {
         Meeting::of(&self.rows[row], &self.scatter, row, member(first)?, member(second)?)
     }
 
-    /// How many times worse than the first the second is at most, now and at another time than that of the only session, with intervals that miss the
-    /// truth at this level; `None` where samples allow no interval. Several sessions bound another time by themselves.
+    /// How many times worse than the first the second is at most, now and at another time than that of the only session, with intervals
+    /// that miss the truth at this level; `None` where samples allow no interval. Several sessions already cover another time.
     pub fn bounds(&self, row: usize, first: usize, second: usize, level: f64) -> Option<(f64, f64)> {
         let met = self.meeting(row, first, second)?;
         let now = met.interval(level).high;
@@ -189,13 +190,13 @@ impl Fit {
         self.looks.level(level)
     }
 
-    /// How many comparisons the best of a row is held against at once, for one that is not told yet.
+    /// The number of simultaneous comparisons of a row's best that a comparison is corrected for, if it is not decided yet.
     pub fn pairs(&self, row: usize, contender: usize) -> f64 {
         self.contests[row].rival(contender).map_or(1.0, |rival| rival.pairs)
     }
 
-    /// Whether more samples would change nothing that matters about one of a row beside its best: at every look together it is shown to be worse, or
-    /// the best is behind it by at most this share.
+    /// Whether more samples would change nothing that matters about a contender of a row: it is shown to be worse at every look together,
+    /// or the best is behind it by at most this share.
     pub fn is_settled(&self, row: usize, contender: usize, resolution: f64) -> bool {
         let Some(rival) = self.contests[row].rival(contender) else { return true };
         let Some(met) = &rival.met else { return false };
@@ -212,17 +213,17 @@ impl Versus {
     }
 }
 
-/// Which differences are worth saying, as shares: from the least on one is said, and all within the margin are none.
+/// Which differences matter, as shares: those of at least `least` are reported, those within the margin are ties.
 #[derive(Debug, Clone, Copy)]
 pub struct Worth {
-    /// Least difference that is said.
+    /// Smallest difference that is reported.
     pub least: f64,
-    /// Largest that is none.
+    /// Largest difference that is a tie.
     pub margin: f64,
 }
 
 impl Worth {
-    /// What may be said of a difference that is or is not proven, and likely, with the interval that is shown.
+    /// The verdict on a difference, given whether it is proven and whether it is likely, with the interval that is shown.
     pub fn relation(&self, found: &Evidence, shown: Interval, (proven, likely): (bool, bool)) -> Relation {
         let worth = found.log.abs() >= self.least.ln_1p();
         match () {
@@ -243,7 +244,7 @@ pub fn twins(table: &Table) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// An interval that says no more than the test: where nothing is shown it contains 1.
+/// Adjusts an interval to the test: if no difference is shown, it contains 1.
 fn held_to(interval: Interval, shown: bool, log: f64) -> Interval {
     match shown {
         true => interval,
@@ -255,7 +256,7 @@ fn held_to(interval: Interval, shown: bool, log: f64) -> Interval {
 /// The best of a row and the evidence against each other member, nearest first.
 struct Contest {
     best: usize,
-    /// How many the best was picked from, itself among them.
+    /// The number of contenders that the best was picked from, itself included.
     picked_from: usize,
     others: Vec<Rival>,
 }
@@ -264,15 +265,15 @@ struct Rival {
     contender: usize,
     effect: f64,
     met: Option<Meeting>,
-    /// How many it was picked from, itself among them.
+    /// The number of contenders that it was picked from, itself included.
     picked_from: usize,
-    /// Comparisons among which this one was tested at all looks together, at the line's level.
+    /// Number of comparisons that this one was tested among at all looks together, at the row's level.
     pairs: f64,
-    /// Whether it was shown to be worse in that way.
+    /// Whether that test showed it to be worse.
     lasting: bool,
     /// Its p-value at this look, corrected for the best having been picked.
     p: f64,
-    /// As it is shown.
+    /// The interval that is shown.
     interval: Option<Interval>,
     relation: Relation,
 }
@@ -287,7 +288,7 @@ impl Rival {
     }
 }
 
-/// How many pairs there are of contenders that were each picked from so many, pairs within one left out.
+/// Number of pairs of contenders that were each picked from several, without pairs within one set.
 #[derive(Clone, Copy)]
 struct Pairs {
     sum: f64,
@@ -307,7 +308,7 @@ impl Pairs {
         ((self.sum * self.sum - self.squares) / 2.0).max(1.0)
     }
 
-    /// As many as there are for each comparison with the best.
+    /// Number of pairs for each comparison with the best.
     fn of_each(self) -> f64 {
         comparisons(self.sum)
     }
@@ -315,7 +316,7 @@ impl Pairs {
 
 impl Contest {
     fn new(at: usize, row: &Row, scatter: &Scatter, looks: Looks) -> Self {
-        // One that was measured too rarely is not named the best before others that were measured often enough.
+        // A contender with too few samples is not named the best while others have enough.
         let enough = |member: &&Member| member.trials.len() >= scatter.least_samples(at);
         let least = |a: &&Member, b: &&Member| a.effect.total_cmp(&b.effect);
         let best = row.ranked().filter(enough).min_by(least).or_else(|| row.ranked().min_by(least));
@@ -342,11 +343,11 @@ impl Contest {
         contest
     }
 
-    /// What is shown at all looks together, and at this one alone, at the line's own level.
+    /// Tests at all looks together, and at this one alone, at the row's own level.
     ///
-    /// The best was picked by looking: of m equal ones the smallest differs from the mean of the others as the largest of m/2 comparisons does, so
-    /// that intervals corrected for m/2 hold the truth as often as they promise (by simulation), and so that all pairs of m together are wrong with
-    /// the chance of one.
+    /// The best is picked by looking: of m equal ones the smallest differs from the mean of the others as the largest of m/2 comparisons
+    /// does. So intervals corrected for m/2 contain the truth as often as promised (by simulation), and all pairs of m together are wrong
+    /// with the chance of one.
     fn look(&mut self, looks: Looks) {
         let (lasting, now) = (self.steps(ALPHA, Some(looks)), self.steps(ALPHA, None));
         let near = now.iter().filter(|step| !step.1).map(|step| step.0).fold(1.0, f64::max);
@@ -357,8 +358,8 @@ impl Contest {
         }
     }
 
-    /// What may be said of each of the others, at the level that the whole table leaves to this row and at the one that makes likely. Where the
-    /// machine itself makes differences, an interval of one that is no larger contains 1.
+    /// The verdict on each of the others, at the level that the whole table assigns to this row and at the level for likely. If the A/A
+    /// pair shows differences of the machine itself, the interval of a difference that is no larger contains 1.
     fn conclude(&mut self, (level, likely): (f64, f64), looks: Looks, worth: Worth) {
         let proven = self.rejected(level, looks);
         for (rival, proven) in self.others.iter_mut().zip(proven) {
@@ -384,12 +385,12 @@ impl Contest {
         self.pairs().count()
     }
 
-    /// For each of the others, among how many pairs it was tested, and whether it is shown to differ, at a level for the whole row: at all looks
-    /// together, or at this one alone, where each comparison has the level.
+    /// For each of the others: the number of pairs that it was tested among, and whether it is shown to differ, at a level for the whole
+    /// row: at all looks together, or at this one alone, where each comparison has the level.
     ///
-    /// Step-down over all pairs among those not yet told apart, since the best was picked by looking; but where the best
-    /// beats every other at the plain level, it has won (Gutmann and Maymin 1987: picking costs nothing then). Where it was itself picked from
-    /// several that need not be beaten, any of these may have made the difference.
+    /// Step-down over all pairs among those not yet separated, since the best is picked by looking. If the best beats every other at the
+    /// plain level, it wins (Gutmann and Maymin 1987: picking costs nothing then). If it was itself picked from several that need not be
+    /// beaten, any of these may have caused the difference.
     fn steps(&self, level: f64, looks: Option<Looks>) -> Vec<(f64, bool)> {
         let at_look = |level: f64| looks.map_or(level, |looks| looks.level(level));
         let passes = |met: &Option<Meeting>, pairs: f64| {
@@ -421,8 +422,8 @@ impl Contest {
     }
 }
 
-/// Level of each row: the table's 5 % shared equally, and the shares of rows in which all is told passed on to the others
-/// (Holm 1979). Secondary rows share 5 % of their own.
+/// Level of each row: the table's 5 % shared equally; the shares of rows in which everything is decided pass on to the others (Holm 1979).
+/// Secondary rows share 5 % of their own.
 fn levels(rows: &[Row], contests: &[Contest], looks: Looks) -> Vec<f64> {
     let mut levels = vec![0.0; rows.len()];
     for secondary in [false, true] {
@@ -444,8 +445,8 @@ fn levels(rows: &[Row], contests: &[Contest], looks: Looks) -> Vec<f64> {
     levels
 }
 
-/// The p-value up to which differences are likely: of all that a table calls likely one in twenty is false, and a table of equals calls nothing likely
-/// in nineteen of twenty (Benjamini and Hochberg 1995). Secondary rows are a family of their own.
+/// The p-value up to which differences are likely: one in twenty that a table calls likely is false, and a table of equals calls nothing
+/// likely in nineteen of twenty cases (Benjamini and Hochberg 1995). Secondary rows are a family of their own.
 fn likely_level(rows: &[Row], contests: &[Contest], secondary: bool) -> f64 {
     let of_family = |at: &usize| rows[*at].secondary == secondary;
     let all = (0..rows.len()).filter(of_family).flat_map(|at| contests[at].others.iter().map(|rival| rival.p));

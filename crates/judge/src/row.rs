@@ -1,6 +1,6 @@
-//! One row of the table, made comparable: costs by block, fitted effects, and how far samples scatter.
+//! One row of the table, made comparable: costs by block, fitted effects, and scatter.
 //! In: the series of the contenders of one operation, backend and age. Out: [`Row`]s, for the ranking and for [`crate::scatter`].
-//! All on logarithms, lower is better, so that a difference is a ratio.
+//! All on logarithms, lower is better, so that a difference is a log ratio.
 
 use crate::numbers::mean;
 use crate::series::Series;
@@ -17,11 +17,12 @@ pub struct Row {
     pub backend: Backend,
     /// Age of all members, in words; empty: fresh.
     pub age: String,
-    /// Judged apart from the table's own statements.
+    /// Not part of the table's primary statements.
     pub secondary: bool,
-    /// Those that have samples, twins included.
+    /// Members that have samples, twins included.
     pub members: Vec<Member>,
-    /// Variance of one sample of each member, with its degrees of freedom; where there are two members both have half of their difference's.
+    /// Variance of one sample of each member, with its degrees of freedom; if there are two members, each has half of the variance of their
+    /// difference.
     pub spreads: Vec<Option<(f64, f64)>>,
 }
 
@@ -30,17 +31,17 @@ pub struct Row {
 pub struct Member {
     /// Index of the contender.
     pub contender: usize,
-    /// Block and cost (log, lower is better), rising.
+    /// Block and cost (log, lower is better), ascending.
     pub blocks: Vec<(u32, f64)>,
     /// Costs of single trials, for samples that share no blocks.
     pub trials: Vec<f64>,
-    /// Mean cost after the blocks' own effects are taken out.
+    /// Mean cost after the block effects are removed.
     pub effect: f64,
-    /// Block, and what is left of its cost after both effects are taken out, and where there are several sessions its mean in each of them too.
+    /// Block and residual of its cost: without both effects and, with several sessions, without the mean of each session.
     pub left: Vec<(u32, f64)>,
-    /// The second half of an A/A pair: it says how far samples scatter, and is not ranked.
+    /// The second half of an A/A pair: used to estimate scatter, and not ranked.
     pub twin: bool,
-    /// The contender that was picked before this one; it is not ranked either.
+    /// The contender that was picked instead of this one; this one is not ranked.
     pub alternative_of: Option<usize>,
 }
 
@@ -78,7 +79,7 @@ pub fn rows(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
     rows
 }
 
-/// Rows of the ages of one contender each: one for each operation with a figure of its own and contender of several ages.
+/// Rows of the ages of one contender each: one for each operation with a primary figure and each contender of several ages.
 pub fn rows_of_ages(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
     let mut rows: Vec<(&str, Row)> = Vec::new();
     let mut order: Vec<usize> = (0..table.cells.len()).collect();
@@ -127,12 +128,12 @@ impl Member {
 }
 
 impl Row {
-    /// Its members without second entries and without what others were picked from.
+    /// Its members without second entries and alternatives.
     pub fn ranked(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !member.twin && member.alternative_of.is_none())
     }
 
-    /// What a contender was picked from, itself not among it.
+    /// The alternatives of a contender, without itself.
     pub fn alternatives(&self, contender: usize) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(move |member| member.alternative_of == Some(contender))
     }
@@ -142,7 +143,7 @@ impl Row {
         self.members.iter().find(|member| member.contender == contender)
     }
 
-    /// Fits contender + block effects by least squares (alternating means) and keeps what is left as scatter.
+    /// Fits contender and block effects by least squares (alternating means) and keeps the residuals as scatter.
     pub fn fit(&mut self, sessions: &Sessions) {
         let mut blocks: Vec<u32> = self.members.iter().flat_map(|m| m.blocks.iter().map(|b| b.0)).collect();
         blocks.sort_unstable();
@@ -161,7 +162,7 @@ impl Row {
             }
         }
         if complete {
-            // One round is exact; the blocks' effects then average to the grand mean's share, which is no effect.
+            // One round is exact; the block effects then average to a constant, which is no effect.
             let shift = mean(&by_block);
             by_block.iter_mut().for_each(|effect| *effect -= shift);
         }
@@ -187,10 +188,10 @@ impl Row {
         }
     }
 
-    /// Keeps what is left, and each member's own variance in it.
+    /// Keeps the residuals, and the variance of each member in them.
     ///
-    /// What is left of one holds a part of all others' noise, by way of the blocks' effects: with k members the mean square of it is
-    /// (1 - 2/k) of its own variance and 1/k^2 of the sum of all. That is solved for, as Grubbs (1948) does for instruments.
+    /// The residuals of one member contain a part of the noise of all others, through the block effects: with k members their mean square is
+    /// (1 - 2/k) of its own variance plus 1/k^2 of the sum of all. This is solved for the variances, as Grubbs (1948) does for instruments.
     fn keep_scatter(&mut self, cells: &[Vec<(usize, f64)>], by_block: &[f64], sessions: &Sessions) {
         for (member, cell) in self.members.iter_mut().zip(cells) {
             let effect = member.effect;
@@ -217,7 +218,7 @@ impl Row {
         let sum = mean(&all) * count / (1.0 - 1.0 / count);
         let own = |square: f64| {
             let solved = (square - sum / (count * count)) / (1.0 - 2.0 / count);
-            // Where a noisy one covers it, little can be known of a quiet one but that it is no noisier than what is seen.
+            // Noise of others may hide a quiet member; then its variance is only known to be no larger than observed.
             solved.max(square / 4.0)
         };
         let share = (count - 1.0) / count;
@@ -235,7 +236,7 @@ fn half_of_difference(first: &Member, second: &Member, sessions: &Sessions) -> O
     (df > 0.0 && parts.within > 0.0).then(|| (parts.within / df / 2.0, df))
 }
 
-/// Takes the mean of each session out.
+/// Subtracts the mean of each session.
 fn centre(left: &mut [(u32, f64)], sessions: &Sessions) {
     for part in left.chunk_by_mut(|a, b| sessions.at(a.0) == sessions.at(b.0)) {
         let mean = part.iter().map(|left| left.1).sum::<f64>() / part.len() as f64;
@@ -255,7 +256,7 @@ fn places(member: &Member, blocks: &[u32]) -> Vec<(usize, f64)> {
     found
 }
 
-/// Differences of cost (second less first) over the blocks that both have, each with its block.
+/// Differences of cost (second minus first) over the blocks that both have, each with its block.
 pub fn paired(first: &Member, second: &Member) -> Vec<(u32, f64)> {
     let mut differences = Vec::with_capacity(first.blocks.len().min(second.blocks.len()));
     let mut at = 0;

@@ -1,10 +1,10 @@
-//! How far samples scatter: what the rest of a table says of the noise of one contender in one operation.
+//! Scatter of samples: the noise of one contender in one operation, estimated with the rest of a table.
 //! In: the fitted rows of a table. Out: [`Scatter`], the prior of every comparison.
-//! At three blocks a difference's own variance has two degrees of freedom; most of what is known about noise is elsewhere.
+//! At three blocks the variance of a difference has two degrees of freedom; most knowledge about noise comes from other cells.
 //!
-//! The variance of a cell is a row's times a contender's: some operations are noisier, and some contenders are. A contender's
-//! share is drawn towards 1, but never further than half a standard error (limited translation: Efron and Morris 1972), so that a wild one stays
-//! wild; what cells differ by beyond that says how many degrees of freedom the prior is worth (Smyth 2004; Phipson et al. 2016).
+//! The variance of a cell is a factor of its row times a factor of its contender: some operations are noisier, and some contenders are. A
+//! contender's factor is shrunk towards 1, but never by more than half a standard error (limited translation: Efron and Morris 1972), so that a
+//! noisy contender stays noisy. The remaining differences of cells determine the degrees of freedom of the prior (Smyth 2004; Phipson et al. 2016).
 
 use crate::figure::MIN_SAMPLES;
 use crate::numbers::{inverse_trigamma, mean, median, sorted, trigamma};
@@ -14,38 +14,38 @@ use crate::table::Table;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use statrs::function::gamma::digamma;
 
-/// How much the scatter of cells is believed to differ before any is seen, and how many cells that belief is worth.
-/// Ten degrees of freedom: standard deviations mostly within a factor of 1.5 of each other.
+/// Prior belief about how much the scatter of cells differs, and how many cells that belief is worth. Ten degrees of freedom: standard
+/// deviations mostly within a factor of 1.5 of each other.
 const BELIEF: (f64, f64) = (0.2213, 3.0);
-/// Variance of the logarithms of contenders' shares, as believed before any is seen.
+/// Prior variance of the logarithms of contenders' factors.
 const SHARE_BELIEF: f64 = 0.1;
-/// How far in standard errors a share, or a comparison's own variance, may be moved.
+/// By how many standard errors a factor, or the variance of a comparison, may be shifted.
 const LIMIT: f64 = 0.5;
-/// Most degrees of freedom of a prior, where there are many rows to learn from, and the rows at which it is half of that.
+/// Most degrees of freedom of a prior with many rows, and the number of rows at which it has half of that.
 const MOST: (f64, f64) = (12.0, 2.0);
-/// Least contender-blocks in which resemblance from block to block is looked for, and the z above which it is found.
+/// Fewest contender-blocks for a test of resemblance from block to block, and the z above which it is found.
 const RESEMBLANCE: (usize, f64) = (8, 2.6);
-/// Chance with which independent steps look as if something were common to all of a contender in one round.
+/// Chance that independent steps look as if a contender had a common effect in one round.
 const COMMON: f64 = 0.03;
 
-/// What a table says of noise.
+/// The noise of a table.
 #[derive(Debug, Clone)]
 pub struct Scatter {
     rows: Vec<Known>,
-    /// Share of each contender.
+    /// Factor of each contender.
     shares: Vec<f64>,
-    /// How much a sample resembles the contender's one before, beyond what the machine does to all: 0 to 0.8; 0 where that is not shown.
+    /// Correlation of a sample with the contender's previous one, beyond what the machine does to all: 0 to 0.8; 0 where none is shown.
     pub resemblance: f64,
-    /// Whether all steps of a contender in one round are fast or slow together, beyond what the machine does to all. Where that is so, rounds of one
-    /// session can't show whether it also lasts from round to round; never set where there are several sessions.
+    /// Whether all steps of a contender in one round are fast or slow together, beyond what the machine does to all. If so, the rounds of
+    /// one session cannot show whether this also lasts from round to round; never set with several sessions.
     pub common: bool,
     /// How far ratios differ between sessions; `None` where there is one.
     pub between: Option<Between>,
-    /// Which contender each is an entry or an alternative of.
+    /// Maps each contender to the one it is an entry or an alternative of.
     itself: Vec<usize>,
 }
 
-/// What is known of a row's noise.
+/// The noise of a row.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     variance: f64,
@@ -53,14 +53,14 @@ struct Known {
     secondary: bool,
 }
 
-/// The prior of one comparison: the variance of a difference of two samples, and what it is worth in degrees of freedom.
+/// The prior of one comparison: the variance of a difference of two samples, and its degrees of freedom.
 #[derive(Debug, Clone, Copy)]
 pub struct Prior<'a> {
     /// Variance.
     pub variance: f64,
     /// Degrees of freedom; 0 for none.
     pub df: f64,
-    /// Variances are this many times what they seem, where samples resemble the ones before them.
+    /// Factor by which variances are larger than they seem, if samples resemble the preceding ones.
     pub inflation: f64,
     /// The component between sessions; `None` where there is one session, and between two entries of one contender.
     pub across: Option<Across<'a>>,
@@ -71,12 +71,12 @@ fn least_samples(prior_df: f64) -> usize {
 }
 
 impl Prior<'_> {
-    /// Fewest samples for an interval: two where the other contenders of the row show how far samples scatter, else three.
+    /// Fewest samples for an interval: two where the other contenders of the row provide a scatter estimate, else three.
     pub fn least_samples(&self) -> usize {
         least_samples(self.df)
     }
 
-    /// The variance of a difference within its sessions and its degrees of freedom; `None` where neither these nor this say anything of it.
+    /// The variance of a difference within its sessions and its degrees of freedom; `None` where neither the sessions nor this prior provide it.
     pub fn within(&self, parts: &Parts) -> Option<(f64, f64)> {
         match parts.within_df() {
             df if df > 0.0 => Some(self.moderate(parts.within / df, df)),
@@ -84,7 +84,7 @@ impl Prior<'_> {
         }
     }
 
-    /// The variance of a difference and its degrees of freedom, from its own estimate and this.
+    /// The variance of a difference and its degrees of freedom, from its own estimate and this prior.
     pub fn moderate(&self, own: f64, own_df: f64) -> (f64, f64) {
         let df = own_df + self.df;
         let drawn = (self.df * self.variance + own_df * own) / df;
@@ -127,7 +127,7 @@ impl Scatter {
         });
         let of_row = |((variance, df), row): ((f64, f64), &Row)| Known { variance, df, secondary: row.secondary };
         let known = known.zip(rows).map(of_row).collect();
-        // A sum goes with its steps by itself.
+        // A sum correlates with its own steps.
         let left = left_by_contender(rows.iter().filter(|row| !table.operations[row.operation].summary), sessions);
         let between = Between::of(table, rows, sessions);
         let common = between.is_none() && is_common(&left);
@@ -135,7 +135,7 @@ impl Scatter {
         Scatter { rows: known, shares, resemblance: resemblance(&left), common, between, itself }
     }
 
-    /// Fewest samples of a contender of a row for a bound, as [`Prior::least_samples`] of any comparison there.
+    /// Fewest samples for a bound of a contender in a row, as [`Prior::least_samples`] of any comparison there.
     pub fn least_samples(&self, row: usize) -> usize {
         least_samples(self.rows[row].df)
     }
@@ -151,7 +151,7 @@ impl Scatter {
     }
 }
 
-/// The variance of one contender in one row of three contenders or more.
+/// The variance of one contender in a row of three or more contenders.
 struct Cell {
     row: usize,
     contender: usize,
@@ -170,7 +170,7 @@ fn unbiased_log(variance: f64, df: f64) -> f64 {
     variance.ln() - digamma(df / 2.0) + (df / 2.0).ln()
 }
 
-/// Variances of rows and shares of contenders, by turns.
+/// Alternates between variances of rows and factors of contenders.
 fn fit(rows: usize, contenders: usize, cells: &[Cell]) -> (Vec<f64>, Vec<f64>) {
     let mut shares = vec![1.0; contenders];
     let mut variances = vec![0.0; rows];
@@ -202,7 +202,7 @@ fn shares_of(contenders: usize, cells: &[Cell], variances: &[f64]) -> Vec<f64> {
     logs.iter().zip(&sums).map(|(log, (_, weight))| if *weight > 0.0 { (log - centre).exp() } else { 1.0 }).collect()
 }
 
-/// A share's logarithm drawn towards 0, by half a standard error at most.
+/// The logarithm of a factor, shrunk towards 0 by half a standard error at most.
 fn drawn(log: f64, squared_error: f64) -> f64 {
     let shrunk = log * SHARE_BELIEF / (SHARE_BELIEF + squared_error);
     let limit = LIMIT * squared_error.sqrt();
@@ -229,14 +229,14 @@ fn wide_df(cells: &[Cell], variances: &[f64], shares: &[f64]) -> f64 {
     excess_df(squares, freedom, chance)
 }
 
-/// Degrees of freedom of a prior, from how much logarithms of variances differ: their squares around the mean, degrees of freedom, and what chance makes.
+/// Degrees of freedom of a prior, from the spread of log variances: their squares around the mean, degrees of freedom, and the part due to chance.
 pub fn excess_df(squares: f64, freedom: f64, chance: f64) -> f64 {
     let excess = (squares + BELIEF.1 * (chance + BELIEF.0)) / (freedom + BELIEF.1) - chance;
     if excess <= 0.002 { 1000.0 } else { 2.0 * inverse_trigamma(excess) }
 }
 
-/// Rows of two contenders, in which only the difference is seen: the rows are each other's prior, but for those that are far noisier than most,
-/// which would silence the others.
+/// Rows of two contenders, in which only the difference is observed: the rows are each other's prior, without those that are far noisier
+/// than most, which would hide the others.
 struct Pairs {
     kept: Vec<(f64, f64)>,
     df: f64,
@@ -272,7 +272,7 @@ impl Pairs {
     }
 }
 
-/// What is left of a contender in one block, over all rows, in units of its scatter in each.
+/// The residual of a contender in one block, over all rows, in units of its scatter in each.
 #[derive(Clone, Copy)]
 struct Left {
     block: u32,
@@ -287,7 +287,7 @@ impl Left {
     }
 }
 
-/// What is left of each contender in each session, block by block, rising.
+/// The residuals of each contender in each session, block by block, ascending.
 fn left_by_contender<'a>(rows: impl Iterator<Item = &'a Row>, sessions: &Sessions) -> Vec<Vec<Left>> {
     let mut by_contender: Vec<((usize, usize), Vec<Left>)> = Vec::new();
     for row in rows.filter(|row| row.members.len() > 1 && !row.secondary) {
@@ -325,7 +325,7 @@ fn add(series: &mut Vec<Left>, all: &[(u32, f64)], scale: f64) {
     }
 }
 
-/// How much what is left of a contender's sample resembles what was left of the one before it, over all rows together.
+/// Correlation of a contender's residuals with those of its previous block, over all rows together.
 fn resemblance(by_contender: &[Vec<Left>]) -> f64 {
     let (mut products, mut squares, mut pairs, mut blocks) = (0.0, 0.0, 0usize, 0usize);
     for series in by_contender {
@@ -334,7 +334,7 @@ fn resemblance(by_contender: &[Vec<Left>]) -> f64 {
         if own <= 0.0 {
             continue;
         }
-        // Each counts as much as it has samples, however wildly they scatter.
+        // Each contender counts by its number of samples, however much they scatter.
         let count = means.len() as f64;
         products += count * means.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / own;
         squares += count;
@@ -344,13 +344,13 @@ fn resemblance(by_contender: &[Vec<Left>]) -> f64 {
     if pairs < RESEMBLANCE.0 || squares <= 0.0 || blocks < 4 {
         return 0.0;
     }
-    // What is left after a mean was taken out resembles itself by -1/n without any cause.
+    // Residuals after subtracting a mean have a correlation of -1/n without any cause.
     let seen = products / squares * blocks as f64 / (blocks as f64 - 1.0) + 1.0 / (blocks as f64 - 1.0);
     if seen * (pairs as f64).sqrt() > RESEMBLANCE.1 { seen.clamp(0.0, 0.8) } else { 0.0 }
 }
 
-/// Whether means over the steps of a contender in one block scatter more than independent steps would let them: analysis of variance, in which a mean
-/// for each contender and one for each block were taken out of every row.
+/// Whether the means over a contender's steps in one block scatter more than independent steps would: analysis of variance, after a mean
+/// for each contender and one for each block were removed from every row.
 fn is_common(by_contender: &[Vec<Left>]) -> bool {
     let all = || by_contender.iter().flatten();
     let blocks = by_contender.iter().map(Vec::len).max().unwrap_or(0) as f64;

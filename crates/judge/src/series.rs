@@ -1,8 +1,7 @@
 //! Samples of a cell, reduced to the level at which they are independent.
 //! In: a cell's values with their block, format, mount and pass. Out: one logarithm for each trial and each block.
-//! Kalibera and Jones (ISMM 2013): only the highest level that is repeated counts; ten passes on one formatted image
-//! are one sample. Of the lower levels the median is taken: among short passes one in ten may be several times as long, for a pause that is
-//! the machine's.
+//! Kalibera and Jones (ISMM 2013): only the highest repeated level counts; ten passes on one formatted image are one sample. Lower levels
+//! are reduced to their median: of short passes one in ten may take several times as long because of a pause of the machine.
 
 use crate::numbers::median;
 use crate::table::{Cell, Direction, Sample};
@@ -12,14 +11,14 @@ use crate::table::{Cell, Direction, Sample};
 pub struct Series {
     /// One for each trial (block and format), in the order given: trial, block, log of the median of its values.
     pub trials: Vec<Trial>,
-    /// One for each block, rising: block, mean log of its trials.
+    /// One for each block, ascending: block, mean log of its trials.
     pub blocks: Vec<(u32, f64)>,
 }
 
 /// One trial of a cell.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial {
-    /// Ledger's number of the trial.
+    /// The ledger's number of the trial.
     pub trial: i64,
     /// Block.
     pub block: u32,

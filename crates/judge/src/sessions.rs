@@ -1,20 +1,20 @@
 //! Sessions: stretches of a run in one state of the machine, and how far ratios differ between them.
 //! In: the rows of a table of several sessions. Out: a [`Between`], the component between sessions of every comparison.
 //!
-//! Rounds of one session are independent of each other, but not of when they were measured: a disk in another state, or another hour of the machine,
-//! may favor another contender. Each contender has an effect of its own in each session and row, with a variance that all rows share.
+//! Rounds of one session are independent of each other, but not of the time of measurement: another state of a disk, or another hour on the
+//! machine, may favor another contender. Each contender has its own effect in each session and row, with a variance that all rows share.
 
 use crate::numbers::mean;
 use crate::row::{Member, Row};
 use crate::scatter::{Prior, excess_df};
 use crate::table::Table;
 
-/// Standard deviation of the logarithm of a ratio between one time and another, as assumed of a run that was measured in one go.
+/// Standard deviation of the logarithm of a ratio between two times, as assumed for a run that was measured without a pause.
 ///
-/// Four runs of the quick plan within seven hours (xfs and btrfs against ext4, twelve steps) differed by 1.4 to 7.7 %, no more than their own errors of
-/// 5 to 9 % explain. Of a component below half of such an error, about 3 %, they can't show anything, so that much is assumed.
+/// Four runs of the quick plan within seven hours (xfs and btrfs against ext4, twelve steps) differed by 1.4 to 7.7 %, no more than their
+/// own errors of 5 to 9 % explain. They cannot detect a component below half of such an error, about 3 %, so that much is assumed.
 pub const ANOTHER_TIME: f64 = 0.03;
-/// Degrees of freedom of that assumption where a table of several sessions can't say anything itself.
+/// Degrees of freedom of that assumption where a table of several sessions provides no estimate.
 const ASSUMED_DF: f64 = 4.0;
 
 /// The blocks at which the sessions of a table begin, those without samples left out.
@@ -40,7 +40,7 @@ impl Sessions {
         Sessions(firsts)
     }
 
-    /// How many there are, at least one.
+    /// The number of sessions, at least one.
     pub fn count(&self) -> usize {
         self.0.len().max(1)
     }
@@ -56,17 +56,17 @@ impl Sessions {
     }
 }
 
-/// Values by session: how many, their mean, and the squares around it.
+/// Values by session: count, mean, and squares around the mean.
 #[derive(Debug, Clone, Default)]
 pub struct Parts {
-    /// Session, count and mean, rising.
+    /// Session, count and mean, ascending.
     pub means: Vec<(usize, f64, f64)>,
     /// Sum of squares within the sessions.
     pub within: f64,
 }
 
 impl Parts {
-    /// Splits values, each with its block, in rising order.
+    /// Splits values, each with its block, in ascending order.
     pub fn of(values: &[(u32, f64)], sessions: &Sessions) -> Self {
         let mut parts = Parts::default();
         for part in values.chunk_by(|a, b| sessions.at(a.0) == sessions.at(b.0)) {
@@ -97,12 +97,12 @@ impl Parts {
         self.means.iter().map(|part| part.1.powi(2)).sum()
     }
 
-    /// As how many sessions of equal size they count for a mean over all values.
+    /// The number of sessions of equal size that they are equivalent to, for a mean over all values.
     pub fn effective(&self) -> f64 {
         self.count().powi(2) / self.squared_counts().max(1.0)
     }
 
-    /// How many values of a session count in the mean square between sessions; 0 for one session.
+    /// The number of values of a session that count in the mean square between sessions; 0 for one session.
     fn each(&self) -> f64 {
         let df = self.between_df();
         if df > 0.0 { (self.count() - self.squared_counts() / self.count()) / df } else { 0.0 }
@@ -115,12 +115,12 @@ impl Parts {
     }
 }
 
-/// How far the contenders' ratios differ between sessions.
+/// How much the ratios of contenders differ between sessions.
 #[derive(Debug, Clone)]
 pub struct Between {
     /// The sessions.
     pub sessions: Sessions,
-    /// Of figures and of secondary ones.
+    /// For primary and for secondary figures.
     known: [Component; 2],
 }
 
@@ -131,7 +131,7 @@ struct Component {
     variance: f64,
     /// Squared standard error of that.
     squared_error: f64,
-    /// What it is worth as the prior of a comparison, in degrees of freedom: rows may differ.
+    /// Its degrees of freedom as the prior of a comparison: rows may differ.
     df: f64,
 }
 
@@ -147,11 +147,11 @@ pub struct Across<'a> {
 pub type Error = (f64, f64);
 
 impl Across<'_> {
-    /// The squared error of a mean of differences: (variance of one within a session, its degrees of freedom), and where it was measured.
+    /// The squared error of a mean of differences, from (variance within a session, its degrees of freedom) and the sessions of the values.
     ///
-    /// To the error within sessions comes the component between them over the effective number of sessions. Degrees of freedom follow Satterthwaite
-    /// (Biometrics Bulletin 2, 1946), with the uncertainty of the component counted in full where it was estimated as zero. Where the comparison's own
-    /// sessions differ more than those of the table let expect, its error is larger.
+    /// The error within sessions is increased by the component between them over the effective number of sessions. Degrees of freedom
+    /// follow Satterthwaite (Biometrics Bulletin 2, 1946), with the full uncertainty of the component where it was estimated as zero. If
+    /// the comparison's own sessions differ more than those of the table suggest, its error is larger.
     pub fn error(&self, (spread, df): (f64, f64), parts: &Parts) -> Error {
         let (count, effective) = (parts.count(), parts.effective());
         let component = 2.0 * self.known.variance;
@@ -170,7 +170,7 @@ impl Across<'_> {
         (squared * times.max(1.0), df.min(moderated))
     }
 
-    /// The squared error that two means have in common with their sessions, where they were not measured in the same rounds.
+    /// Adds the common error of two means with their sessions, where they were not measured in the same rounds.
     pub fn apart(&self, (squared, df): Error, first: &Parts, second: &Parts) -> Error {
         let shares = 1.0 / first.effective() + 1.0 / second.effective();
         let sum = squared + self.known.variance * shares;
@@ -180,13 +180,13 @@ impl Across<'_> {
 }
 
 impl Between {
-    /// Learns from all rows of a table; `None` where it has one session.
+    /// Estimates the component from all rows of a table; `None` where it has one session.
     pub fn of(table: &Table, rows: &[Row], sessions: &Sessions) -> Option<Self> {
         if !sessions.are_several() {
             return None;
         }
         let of_family = |secondary: bool| {
-            // A sum goes with its steps by itself.
+            // A sum correlates with its own steps.
             let own = |row: &&Row| row.secondary == secondary && !table.operations[row.operation].summary;
             let squares: Vec<Squares> = rows.iter().filter(own).filter_map(|row| Squares::of(row, sessions)).collect();
             Component::of(&squares)
@@ -218,7 +218,7 @@ struct Squares {
 }
 
 impl Squares {
-    /// Of what is left when the contenders' and the rounds' effects are taken out; `None` where no contender of several was measured in two sessions.
+    /// Computes them from residuals without contender and round effects; `None` where no contender of several was measured in two sessions.
     fn of(row: &Row, sessions: &Sessions) -> Option<Self> {
         // Second entries share the effect of the first, and would hide it.
         let members: Vec<&Member> = row.members.iter().filter(|member| !member.twin).collect();
@@ -251,7 +251,7 @@ impl Squares {
     }
 }
 
-/// What is left of each member's costs, without its own effect and that of the round.
+/// The residuals of each member's costs, without its own effect and that of the round.
 fn residuals(members: &[&Member]) -> Vec<Vec<(u32, f64)>> {
     let mut blocks: Vec<(u32, f64, f64)> = Vec::new();
     for member in members {
@@ -266,7 +266,7 @@ fn residuals(members: &[&Member]) -> Vec<Vec<(u32, f64)>> {
     let of_block = |block: u32| {
         let at = blocks.binary_search_by_key(&block, |known| known.0).ok()?;
         let (_, sum, count) = blocks[at];
-        // One alone in a round says nothing of ratios.
+        // A single contender in a round gives no ratio.
         (count > 1.0).then(|| sum / count)
     };
     let of_member = |member: &&Member| {
@@ -278,7 +278,7 @@ fn residuals(members: &[&Member]) -> Vec<Vec<(u32, f64)>> {
 }
 
 impl Component {
-    /// By the method of moments over rows, each with the weight that its noise leaves it.
+    /// Estimates the component by the method of moments over rows, weighted by the inverse of their noise.
     fn of(rows: &[Squares]) -> Self {
         let assumed = ANOTHER_TIME.powi(2) / 2.0;
         if rows.is_empty() {
@@ -291,7 +291,7 @@ impl Component {
         }
         let (mut variance, mut weights) = (assumed, Vec::new());
         for _ in 0..8 {
-            // Rows without noise are no proof of a component that others hide.
+            // Rows without noise do not prove a component that noise hides in others.
             let weight = |row: &Squares| row.between_df / (row.within / row.each + variance.max(assumed)).powi(2);
             weights = rows.iter().map(weight).collect();
             let found = rows.iter().zip(&weights).map(|(row, weight)| weight * (row.between - row.within) / row.each);
@@ -307,7 +307,8 @@ impl Component {
     }
 }
 
-/// How many times larger the squared error of a variance over all rows is where a contender's effect in a session is partly the same in all of them.
+/// Factor by which the squared error of a variance over all rows is larger, because a contender's effect in a session is partly the same in
+/// all of them.
 fn shared(rows: &[Squares], variance: f64) -> f64 {
     // Contender and session; sum, squares and count over rows.
     let mut cells: Vec<((usize, usize), [f64; 3])> = Vec::new();
@@ -329,7 +330,7 @@ fn shared(rows: &[Squares], variance: f64) -> f64 {
     1.0 + (rows.len() as f64 - 1.0) * correlation * correlation
 }
 
-/// Degrees of freedom that all rows together are worth as the prior of one, by how much they differ beyond chance (as for the scatter within sessions).
+/// Degrees of freedom of all rows together as the prior of one, from how much they differ beyond chance (as for the scatter within sessions).
 fn likeness(rows: &[Squares], variance: f64) -> f64 {
     use crate::numbers::trigamma;
     use statrs::function::gamma::digamma;

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_slow_slide_within_the_range_is_not_steady() {
-        // Range 16 % of the mean, yet the line falls by 16 %: only the slope forbids it.
+        // The range is 16 % of the mean, yet the line falls by 16 %: only the slope rejects it.
         let found = steady_state(&[108.0, 104.0, 100.0, 96.0, 92.0]);
         assert!(matches!(found, SteadyState::NotYet { range: Some(r), slope: Some(s) } if r < 0.2 && s > 0.1));
     }

@@ -1,7 +1,7 @@
-//! Whether to go on, and with whom: the stopping rule.
+//! The stopping rule: whether a run continues, and with which contenders.
 //! In: a table so far and a [`Policy`]. Out: a [`Decision`].
-//! It stops by resolution: every rival is worse, or the leader is behind it by no more than matters (Bechhofer 1954; Kim and Nelson 2001).
-//! Looking after every block is paid for in [`crate::looks::Looks`], so stopping early makes nothing truer.
+//! A run stops when all is resolved: every rival is worse, or the leader is behind it by no more than matters (Bechhofer 1954; Kim and Nelson 2001).
+//! [`crate::looks::Looks`] corrects for looking after every block, so stopping early does not raise the error rate.
 
 use crate::budget;
 use crate::choice;
@@ -30,7 +30,7 @@ pub fn decide(table: &Table, policy: &Policy) -> Result<Decision, TableError> {
     Ok(decide_by(table, policy, &Known { series: &series, fit: &fit, rankings: &rankings }))
 }
 
-/// What is known of a table when deciding.
+/// What the decision is based on.
 pub struct Known<'a> {
     /// One for each cell.
     pub series: &'a [Series],
@@ -73,15 +73,15 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
     with_budget(table, policy, decision(Reason::Open, text, next, open))
 }
 
-/// That nothing is open, and where that is so only because contenders did not do the same work.
+/// States that nothing is open, and whether that is only because contenders did not do the same work.
 fn decided(table: &Table, blocks: u32) -> String {
     let doubts = work::doubts(table);
     let unequal = doubts.iter().filter(|doubt| doubt.withholds()).map(|doubt| format!(" {}", doubt.text));
     format!("Decided after {blocks} rounds.{}", unequal.collect::<String>())
 }
 
-/// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of
-/// samples does not pass for precision.
+/// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of samples does not pass
+/// for precision.
 fn half_width(series: &Series) -> Option<f64> {
     let logs: Vec<f64> = series.trials.iter().map(|trial| trial.log).collect();
     let shown = figure::interval(&logs)?;
@@ -93,13 +93,13 @@ fn is_out(table: &Table, contender: usize) -> bool {
     table.contenders[contender].failed.is_some()
 }
 
-/// Whether a cell's trials fail more often than they give samples: no run waits for it.
+/// Whether more trials of a cell fail than give samples: no run waits for it.
 fn keeps_failing(cell: &Cell) -> bool {
     cell.facts.failures >= FAILURES_IN_A_ROW && cell.facts.failures as usize > cell.samples.len()
 }
 
-/// Every contender and workload that can be measured: a pair without samples counts only while nothing is known of the
-/// workload or of the contender, since not every contender meets every workload.
+/// Every contender and workload that can be measured. A pair without samples counts only while the workload or the contender has no samples
+/// at all, since not every contender runs every workload.
 pub fn everyone(table: &Table) -> Vec<Needed> {
     let mut workloads: Vec<&str> = table.operations.iter().map(|operation| operation.id.workload.as_str()).collect();
     workloads.sort_unstable();
@@ -123,7 +123,7 @@ pub fn everyone(table: &Table) -> Vec<Needed> {
     .collect()
 }
 
-/// What is not resolved.
+/// Figures that are not resolved.
 fn open(table: &Table, policy: &Policy, known: &Known) -> Vec<Open> {
     let mut open = Vec::new();
     if policy.until != Until::Winner {
@@ -158,7 +158,7 @@ fn open(table: &Table, policy: &Policy, known: &Known) -> Vec<Open> {
     open
 }
 
-/// What the choice hangs on where every line is resolved: that one is worse is soon known, by how much is not.
+/// What the choice still depends on when every row is resolved: that a contender is worse is known early, by how much is not.
 fn open_choice(table: &Table, fit: &Fit) -> Vec<Open> {
     let open = |(shortfall, blocks_left): (Shortfall, Option<u32>)| Open {
         operation: shortfall.operation,
@@ -183,8 +183,8 @@ fn imprecise(policy: &Policy, cell: &Cell, series: &Series) -> Option<Open> {
     Some(Open { operation: cell.operation, contender: cell.contender, half_width, blocks_left, why })
 }
 
-/// Blocks until a comparison is resolved, if the estimates stand: the bound of each later look is known, and the error shrinks with the
-/// samples.
+/// Blocks until a comparison is resolved, if the estimates do not change: the bound of each later look is known, and the error shrinks with
+/// the samples.
 fn blocks_for(fit: &Fit, ranking: &Ranking, other: &Standing, resolution: f64) -> Option<u32> {
     let row = fit.row_of(ranking.operation, ranking.best)?;
     let found = fit.versus(row, ranking.best, other.contender)?.evidence;
@@ -192,7 +192,7 @@ fn blocks_for(fit: &Fit, ranking: &Ranking, other: &Standing, resolution: f64) -
     least(|more| would_resolve(&found, found.samples as u32 + more, pairs, resolution))
 }
 
-/// Blocks until the best of a line has beaten every other, if the estimates stand: picking it costs nothing then.
+/// Blocks until the best of a row beats every other, if the estimates do not change: picking it costs nothing then.
 fn blocks_to_win(fit: &Fit, ranking: &Ranking) -> Option<u32> {
     let row = fit.row_of(ranking.operation, ranking.best)?;
     let others = ranking.others.iter().map(|other| {
@@ -202,7 +202,7 @@ fn blocks_to_win(fit: &Fit, ranking: &Ranking) -> Option<u32> {
     others.collect::<Option<Vec<u32>>>()?.into_iter().max()
 }
 
-/// The least number of blocks that is enough, where more are never too many.
+/// The smallest sufficient number of blocks, where sufficiency is monotonic.
 fn least(enough: impl Fn(u32) -> bool) -> Option<u32> {
     let doubled = (0..).map(|power| 1 << power).take_while(|more| *more <= MOST_BLOCKS_AHEAD);
     let mut many = doubled.into_iter().find(|&more| enough(more))?;
@@ -214,16 +214,16 @@ fn least(enough: impl Fn(u32) -> bool) -> Option<u32> {
     Some(many)
 }
 
-/// How many of its errors away from the estimate the truth is taken to be in a forecast, by simulation.
+/// Distance between estimate and truth that a forecast assumes, in standard errors, by simulation.
 const FORECAST: f64 = 1.1;
-/// Most blocks that are looked ahead.
+/// Most blocks of a forecast.
 const MOST_BLOCKS_AHEAD: u32 = 1024;
 
 fn would_resolve(found: &Evidence, blocks: u32, pairs: f64, resolution: f64) -> bool {
     let (now, then) = (found.samples as f64, f64::from(blocks));
     let level = Looks::at(blocks as usize).level(ALPHA / pairs);
     let half = t_critical(level, then - 1.0 + found.prior_df) * found.error * (now / then).sqrt();
-    // The truth is likely to lie about an error away from the estimate, and where that is close to what can't be told it can only be further off.
+    // The truth is probably about one error away from the estimate. Close to the resolution limit, it can only be further from the limit.
     (found.log + resolution.ln_1p()).hypot(FORECAST * found.error) >= half
 }
 
@@ -246,7 +246,7 @@ fn needed(table: &Table, open: &[Open], rankings: &[Ranking], policy: &Policy) -
             }
         }
     }
-    // A twin goes with the contender that it repeats, so that the noise floor rests on as many blocks.
+    // A twin runs with the contender that it repeats, so that the noise floor has as many blocks.
     for (twin, contender) in table.contenders.iter().enumerate() {
         let of = contender.twin_of.as_deref().and_then(|of| table.contender(of));
         let beside: Vec<Needed> = needed.iter().filter(|n| Some(n.contender) == of).cloned().collect();
@@ -268,7 +268,7 @@ fn decision(reason: Reason, text: String, next: Vec<Needed>, open: Vec<Open>) ->
     Decision { next, reason, text, open, blocks_left, seconds_left: None }
 }
 
-/// Holds a decision to the time that is left.
+/// Limits a decision to the time left.
 fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decision {
     let cost = budget::seconds(table, &decision.next);
     let least = policy.min_blocks.saturating_sub(blocks_done(table)).max(1);
@@ -295,7 +295,7 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
     Decision { next: fits, ..decision }
 }
 
-/// Blocks that were begun.
+/// Number of blocks begun.
 pub fn blocks_done(table: &Table) -> u32 {
     blocks_of(table.cells.iter().filter(|cell| !is_out(table, cell.contender)))
 }

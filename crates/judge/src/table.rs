@@ -15,53 +15,53 @@ pub const MAX_OPERATIONS: usize = 1024;
 /// Most samples of one cell.
 pub const MAX_SAMPLES: usize = 10_000;
 
-/// Differences up to this share are none that matter, unless the table says otherwise.
+/// Default margin: differences up to this share do not matter.
 pub const MARGIN: f64 = 0.03;
 
-/// All that one table shows: statements about it are corrected as one family.
+/// All that is judged together: statements about it are corrected as one family.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Those that are compared, the hidden twin included.
+    /// The contenders, the hidden twin included.
     pub contenders: Vec<Contender>,
     /// What was measured; one row each.
     pub operations: Vec<Operation>,
     /// Samples, at most one cell for each operation and contender.
     pub cells: Vec<Cell>,
-    /// Differences up to this share are none that matter: 0.03 for 3 %; `None`: [`MARGIN`].
+    /// Differences up to this share do not matter: 0.03 for 3 %; `None`: [`MARGIN`].
     pub margin: Option<f64>,
-    /// First block of each session, a stretch of a run in one state of the machine, rising. The first session may be left out; empty: one session.
+    /// First block of each session, a part of a run in one state of the machine, ascending. The first session may be left out; empty: one session.
     #[serde(default)]
     pub sessions: Vec<u32>,
 }
 
-/// One thing that is compared.
+/// One of the things that are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Contender {
     /// Name in the table and in sentences; unique.
     pub name: String,
-    /// What it does for the safety of data, as found after mounting.
+    /// Its durability, as read back after mounting.
     pub durability: Durability,
     /// Where its kernel ran. Contenders of different backends are never ranked together.
     pub backend: Backend,
-    /// How used its filesystem was. Contenders of different ages are never ranked together.
+    /// The age of its filesystem. Contenders of different ages are never ranked together.
     #[serde(default)]
     pub age: Age,
     /// Set on the second half of an A/A pair: the name of the contender that it repeats. A twin is used for the
     /// noise floor only and appears in no ranking.
     pub twin_of: Option<String>,
-    /// Set on what the named contender was picked from, by these same samples, such as another value of an axis. It appears in no
-    /// ranking; whoever is held against the named one is held against this one too.
+    /// Set on the alternatives of the named contender, which was picked by these same samples, such as another value of an axis. An
+    /// alternative appears in no ranking; what is compared with the named contender is compared with the alternative, too.
     pub alternative_of: Option<String>,
-    /// Why the contender cannot be measured at all, where that is so.
+    /// Why the contender cannot be measured at all.
     pub failed: Option<String>,
 }
 
-/// How used a contender's filesystem was before the work.
+/// The age of a contender's filesystem before the work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Age {
     /// In few words, such as `old 80%`; empty: fresh.
     pub name: String,
-    /// What the contender is called without its age, so that its ages are known as those of one; empty: by its own name.
+    /// Name of the contender without its age, which links its ages; empty: its own name.
     pub of: String,
 }
 
@@ -69,7 +69,7 @@ pub struct Age {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// On this machine's own kernel.
+    /// On the kernel of the host.
     #[default]
     Host,
     /// In a virtual machine with hardware support.
@@ -79,7 +79,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// In words; nothing of this machine's own kernel.
+    /// In words; empty for the host's kernel.
     pub fn guest(self) -> &'static str {
         match self {
             Backend::Host => "",
@@ -89,7 +89,7 @@ impl Backend {
     }
 }
 
-/// Durability class: contenders that differ in one of these are not equals. `None`: not known.
+/// Durability class: contenders that differ in one of these are not equal. `None`: not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Durability {
     /// Flushes (barriers) reach the device.
@@ -116,7 +116,7 @@ pub struct OperationId {
 }
 
 impl OperationId {
-    /// `create` or, where the cache state tells two apart, `read:cold`.
+    /// `create` or, if the cache state is needed to distinguish two, `read:cold`.
     pub fn key(&self) -> String {
         if self.cache.is_empty() { self.operation.clone() } else { format!("{}:{}", self.operation, self.cache) }
     }
@@ -127,16 +127,16 @@ impl OperationId {
 pub struct Operation {
     /// Which row.
     pub id: OperationId,
-    /// What the operation is called in a sentence: "creating many small files". Empty: the names of the id are used.
+    /// Name of the operation in a sentence: "creating many small files". Empty: the names of the id are used.
     pub phrase: String,
     /// Unit of the values, as shown.
     pub unit: String,
     /// Whether more or less is better.
     pub direction: Direction,
-    /// The sum of other rows of its workload: what is said of the workload as a whole is said of this.
+    /// The sum of other rows of its workload: statements about the workload as a whole refer to it.
     #[serde(default)]
     pub summary: bool,
-    /// Shown beside another row, not a statement of its own: it costs no correction and keeps no run going.
+    /// Shown next to another row, not a statement of its own: it needs no correction and does not prolong a run.
     pub secondary: bool,
 }
 
@@ -165,9 +165,9 @@ pub struct Cell {
     pub operation: usize,
     /// Index into [`Table::contenders`].
     pub contender: usize,
-    /// What was measured, in the order of time.
+    /// The samples, in order of time.
     pub samples: Vec<Sample>,
-    /// What else is known about this cell.
+    /// Other facts about this cell.
     pub facts: Facts,
 }
 
@@ -186,11 +186,11 @@ pub struct Sample {
     pub pass: u32,
     /// The value in the operation's unit. Not positive or not finite: missing.
     pub value: f64,
-    /// Something else was going on (steal, foreign I/O, clock changes); the trial could not be repeated.
+    /// Something else used the machine (steal, foreign I/O, clock changes), and the trial could not be repeated.
     pub disturbed: bool,
 }
 
-/// What is known about a cell beside its samples.
+/// Facts about a cell in addition to its samples.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// Share of the bytes that a cache served although the start was to be cold, 0 to 1.
@@ -200,9 +200,9 @@ pub struct Facts {
     pub device_served: Option<f64>,
     /// The value as a share of the data generator's ceiling, 0 to 1.
     pub ceiling: Option<f64>,
-    /// The first cold pass was far slower than the next: a cache below this machine.
+    /// The first cold pass was far slower than the next: there is a cache outside the control of this machine.
     pub cache_below: bool,
-    /// Caches could not be dropped: what was to be cold was warm.
+    /// Caches could not be dropped: cold starts were warm.
     pub not_cold: bool,
     /// CPU seconds of the whole system that the operation took, median over trials.
     pub cpu_seconds: Option<f64>,
@@ -212,20 +212,20 @@ pub struct Facts {
     pub failures: u32,
     /// Why the first failed trial did.
     pub failure: Option<String>,
-    /// Trials in which nothing of it could be done, though they went on (a file that no longer fits, a snapshot that it cannot take).
+    /// Trials in which the operation could not be done, though they continued (a file that no longer fits, a snapshot that is not supported).
     #[serde(default)]
     pub undone: u32,
-    /// What the system answered in the first of them.
+    /// The system's error in the first of them.
     #[serde(default)]
     pub why_undone: Option<String>,
-    /// Anything else, in few words (an option that did not take, an O_DIRECT that was refused).
+    /// Other remarks, in few words (an option that had no effect, an O_DIRECT that was refused).
     pub remarks: Vec<String>,
-    /// What each of its phases came to.
+    /// The counts of work of each of its phases.
     #[serde(default)]
     pub work: Vec<Work>,
 }
 
-/// What is wrong with a table.
+/// Why a table is invalid.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum TableError {
     /// A limit was passed.
@@ -263,7 +263,7 @@ pub enum TableError {
     NoTwin {
         /// The twin.
         twin: String,
-        /// Whom it is said to repeat.
+        /// The contender that it is meant to repeat.
         of: String,
     },
 }
@@ -281,7 +281,7 @@ impl OperationId {
 }
 
 impl Contender {
-    /// What it is called without its age.
+    /// Its name without its age.
     pub fn without_age(&self) -> &str {
         if self.age.of.is_empty() { &self.name } else { &self.age.of }
     }
@@ -307,7 +307,7 @@ impl Cell {
 }
 
 impl Table {
-    /// Differences up to this share are none that matter.
+    /// Differences up to this share do not matter.
     pub fn margin(&self) -> f64 {
         self.margin.filter(|margin| margin.is_finite() && *margin >= 0.0).unwrap_or(MARGIN)
     }
@@ -322,7 +322,7 @@ impl Table {
         self.contenders.iter().position(|contender| contender.name == name)
     }
 
-    /// Index of the contender that is meant by another: the first entry of a twin, that for which an alternative was not picked.
+    /// The contender that another one represents: the first entry of a twin, or the one picked instead of an alternative.
     pub fn stands_for(&self, contender: usize) -> usize {
         let found = &self.contenders[contender];
         let of = found.twin_of.as_deref().or(found.alternative_of.as_deref());
@@ -332,7 +332,7 @@ impl Table {
     /// Checks limits, indices and names.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first problem found.
     pub fn check(&self) -> Result<(), TableError> {
         within("contenders", self.contenders.len(), MAX_CONTENDERS)?;
         within("operations", self.operations.len(), MAX_OPERATIONS)?;

@@ -12,26 +12,26 @@ pub struct Answer {
     pub groups: Vec<GroupAnswer>,
     /// How reliable all of it is.
     pub confidence: Confidence,
-    /// What would settle what is open.
+    /// What would settle the open comparisons.
     pub open: Remaining,
 }
 
-/// The answer among contenders that were ranked together.
+/// The answer among contenders that are ranked together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupAnswer {
     /// Where their kernel ran.
     pub backend: Backend,
-    /// How used their filesystems were; empty: fresh.
+    /// The age of their filesystems; empty: fresh.
     pub age: String,
     /// All of them, those that keep data as expected first, then by the bound of their worst shortfall.
     pub order: Vec<usize>,
-    /// Which to take over all workloads: among those that keep data as expected, or among all where none does. `None` where nothing can be
-    /// said, or where there is one contender only. One that alone keeps data as expected is behind nobody that counts.
+    /// Which to take over all workloads: among those that keep data as expected, or among all if none does. `None` if there is no result or
+    /// one contender only. The only contender that keeps data as expected has no rival and no shortfall.
     pub take: Option<Choice>,
-    /// Which was least far behind where it was furthest behind, and how many times slower than the best it was there, by what was measured so far: for
-    /// where that allows no bound. `None` where nothing was measured of all in any line.
+    /// The contender with the smallest worst ratio to the best as measured so far, and that ratio: a substitute where samples allow no
+    /// bound. `None` if no contender was measured in every row.
     pub leading: Option<(usize, f64)>,
-    /// How far the one to take can be behind in any single operation, where workloads were chosen by their sums.
+    /// The largest shortfall of the chosen contender in any single operation, where workloads were chosen by their sums.
     pub furthest: Option<Shortfall>,
     /// The same within each class of durability that has two contenders or more, the safest first.
     pub by_class: Vec<Choice>,
@@ -39,34 +39,34 @@ pub struct GroupAnswer {
     pub workloads: Vec<WorkloadAnswer>,
     /// Contenders that are far behind somewhere, the worst first.
     pub avoid: Vec<Avoid>,
-    /// Contenders that keep data less safely than the one to take, and by how much they are faster somewhere.
+    /// Contenders that keep data less safely than the chosen one, and by how much they are faster somewhere.
     pub less_safe: Vec<LessSafe>,
-    /// Contenders that could do nothing of some lines which others could do.
+    /// Contenders that could do nothing of some rows which others could do.
     pub cannot: Vec<Cannot>,
-    /// Among whom the choice was: those that can do all of it and keep data as expected.
+    /// The candidates of the choice: those that can do all of it and keep data as expected.
     pub able: Vec<usize>,
 }
 
 impl GroupAnswer {
-    /// Whether the one to take is the only one of several that can do all of it and keeps data as expected: then nothing but that was the choice.
+    /// Whether the chosen contender is the only one of several that can do all of it and keeps data as expected: then speed did not decide.
     pub fn is_alone(&self) -> bool {
         self.take.is_some() && self.able.len() == 1 && self.order.len() > 1
     }
 
-    /// Whether somebody was no choice for want of something that he cannot do.
+    /// Whether a contender was not a candidate because of something that it cannot do.
     pub fn is_for_the_able(&self) -> bool {
         self.cannot.iter().any(|one| !self.able.contains(&one.contender))
     }
 }
 
-/// A contender that could do nothing of some lines which others could do.
+/// A contender that could do nothing of some rows which others could do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cannot {
     /// Which.
     pub contender: usize,
-    /// The lines.
+    /// The rows.
     pub operations: Vec<usize>,
-    /// Where it is furthest ahead of the one to take; `None` where it is ahead nowhere.
+    /// Where it is furthest ahead of the chosen one; `None` if it is ahead nowhere.
     pub operation: Option<usize>,
     /// How many times faster there.
     pub ratio: f64,
@@ -79,7 +79,7 @@ pub struct WorkloadAnswer {
     pub workload: String,
     /// Which to take for it.
     pub take: Option<Choice>,
-    /// Whether nobody else of several can do all of it.
+    /// Whether the chosen one is the only one of several that can do all of it.
     pub alone: bool,
     /// The operation that is the sum of the others, where there is one: an index into [`crate::Table::operations`].
     pub summary: Option<usize>,
@@ -90,11 +90,11 @@ pub struct WorkloadAnswer {
 pub struct Choice {
     /// The class within which it was chosen; `None`: among several classes.
     pub class: Option<SafetyClass>,
-    /// Whom to take, and how far it can be behind.
+    /// Which contender to take, and how far it can be behind.
     pub shortfall: Shortfall,
     /// Whether another choice could be better.
     pub certainty: Certainty,
-    /// Those whose worst shortfall may be smaller.
+    /// Contenders whose worst shortfall may be smaller.
     pub rivals: Vec<usize>,
 }
 
@@ -105,16 +105,16 @@ pub struct Shortfall {
     pub contender: usize,
     /// The operation in which the bound is reached.
     pub operation: usize,
-    /// How many times slower than the best it was, at its worst; 1 for the best.
+    /// How many times slower than the best it was in its worst row; 1 for the best.
     pub ratio: f64,
-    /// At most so many times slower, with 95 %; infinite where samples allow no bound.
+    /// Upper bound of that, with 95 %; infinite where samples allow no bound.
     pub at_most: f64,
-    /// At most so many times slower at another time, with 95 %: where the table has one session, with the component between times that is assumed
-    /// ([`crate::ANOTHER_TIME`]); with several the same as `at_most`, which covers it.
+    /// Upper bound at another time, with 95 %: where the table has one session, with the assumed component between times
+    /// ([`crate::ANOTHER_TIME`]); with several sessions the same as `at_most`, which covers it.
     pub at_most_later: f64,
-    /// At least so many times slower somewhere: likely.
+    /// Lower bound of its largest shortfall: likely.
     pub at_least: f64,
-    /// At least so many times slower somewhere: beyond doubt.
+    /// Lower bound of its largest shortfall: beyond doubt.
     pub at_least_proven: f64,
 }
 
@@ -124,7 +124,7 @@ pub struct Shortfall {
 pub enum Certainty {
     /// Another one may be as good or better.
     Open,
-    /// Every other one is further behind somewhere than this one can be anywhere, each by its interval of 95 %.
+    /// Every other one is further behind somewhere than this one can be anywhere, each by its 95 % interval.
     Likely,
     /// The same by the table's 5 %.
     BeyondDoubt,
@@ -156,7 +156,7 @@ pub struct LessSafe {
     pub ratio: f64,
 }
 
-/// What a contender does for the safety of data, in one word. Later is safer.
+/// The durability of a contender, in one word. Later is safer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SafetyClass {
@@ -204,23 +204,23 @@ pub enum Grade {
     High,
 }
 
-/// What is open, and what would settle it.
+/// Open comparisons, and what would settle them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Remaining {
-    /// Comparisons with the best of a line.
+    /// Comparisons with the best of a row.
     pub comparisons: usize,
-    /// Those of which more samples could change something that matters.
+    /// Those in which more samples could change something that matters.
     pub open: usize,
-    /// Blocks that are likely to settle them, on top of those that were run; `None` where nothing is open or it can't be told.
+    /// Blocks in addition to those run that will probably settle them; `None` if nothing is open or there is no estimate.
     pub blocks: Option<u32>,
     /// Trials of those blocks.
     pub trials: Option<u32>,
-    /// Seconds that they are likely to take.
+    /// Seconds that they probably take.
     pub seconds: Option<f64>,
 }
 
 impl SafetyClass {
-    /// Whether a crash costs no more than people expect of a filesystem with a journal.
+    /// Whether a crash loses no more than users expect with a journaling filesystem.
     pub fn keeps_data(self) -> bool {
         self >= SafetyClass::Unknown
     }

@@ -1,17 +1,17 @@
-//! Sentences that a person can act on, from templates with numbers in them.
-//! In: figures and rankings. Out: [`Sentence`]s, each with the cells that it rests on.
-//! A sentence never says more than its ranking: ties are ties, and what is open is said to be open.
+//! Sentences that a user can act on, from templates with numbers.
+//! In: figures and rankings. Out: [`Sentence`]s, each with the cells that support it.
+//! A sentence never claims more than its ranking: ties are ties, and an open comparison is called open.
 
 use crate::assess::Assessed;
 use crate::judgement::{Interval, Ranking, Relation, Sentence, Standing};
 use crate::table::{Backend, Operation, Table};
 
-/// What is called a safety; copy on write is how, not what.
+/// Properties that are called safeties; copy on write is a method, not a guarantee.
 const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
-/// A cost is mentioned from this ratio on.
+/// Smallest ratio of a cost that is mentioned.
 const COST_SAID: f64 = 1.2;
 
-/// Least CPU seconds that are compared: the kernel counts in ticks of 10 ms, and twenty of them are wrong by a twentieth at most.
+/// Fewest CPU seconds that are compared: the kernel counts in ticks of 10 ms, so 0.2 s are wrong by 5 % at most.
 const CPU_TOLD: f64 = 0.2;
 
 /// All sentences of a table.
@@ -37,7 +37,7 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
         }
         let cells = cells_of(table, ranking);
         if ranking.others.is_empty() && ranking.backend == Backend::Host {
-            // Once a workload is enough: every line of it would say the same.
+            // Once per workload: the sentence would be the same for every row.
             let lone = (operation.id.workload.as_str(), ranking.best);
             if !alone.contains(&lone) {
                 alone.push(lone);
@@ -58,7 +58,7 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
     with_doubts(table, assessed, said, wanted)
 }
 
-/// Puts what is in doubt about the work before the first sentence about it; where no verdict is left, it is the sentence.
+/// Puts doubts about the work before the first sentence about it; if no verdict is left, the doubt is the sentence.
 fn with_doubts(
     table: &Table,
     assessed: &Assessed,
@@ -101,7 +101,7 @@ fn same_but_age(one: &Ranking, other: &Ranking) -> bool {
     one.operation == other.operation && one.backend == other.backend
 }
 
-/// One sentence for all ages of an operation, and one for what age does to each contender.
+/// One sentence for all ages of an operation, and one for the effect of age on each contender.
 fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -> Vec<Sentence> {
     let first = rankings[0];
     let operation = Some(first.operation);
@@ -138,7 +138,7 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -
     said
 }
 
-/// How the members of a ranking stand, in words.
+/// The members of a ranking with their verdicts, in words.
 fn standings<'t>(
     table: &'t Table,
     ranking: &Ranking,
@@ -170,7 +170,7 @@ fn standings<'t>(
     parts.join(separator)
 }
 
-/// The best, those as good, and those that can't be told from it yet. Nobody leads where nothing is known.
+/// The best, its ties, and those not yet separated from it. No leader is named if nothing is known.
 fn front<'t>(ranking: &Ranking, name: &dyn Fn(usize) -> &'t str) -> String {
     let of = |wanted: Relation| ranking.others.iter().filter(move |other| other.relation == wanted);
     let best = name(ranking.best);
@@ -204,7 +204,7 @@ fn is_disturbed(table: &Table, operation: usize, contender: usize) -> bool {
     table.cell(operation, contender).is_some_and(|cell| cell.disturbed() > 0)
 }
 
-/// What is said where no interval is possible: the figures, and that they decide nothing.
+/// The sentence where no interval is possible: the figures, and that they decide nothing.
 fn too_few<'t>(ranking: &Ranking, assessed: &Assessed, name: &dyn Fn(usize) -> &'t str) -> String {
     let samples = assessed
         .figures
@@ -237,7 +237,7 @@ pub fn times(ratio: f64) -> String {
     format!("{}x", factor(ratio))
 }
 
-/// " (1.2 to 1.8)": an end beside 1 that excludes it is never rounded to it.
+/// " (1.2 to 1.8)": an end next to 1 that excludes it is never rounded to it.
 pub fn range(interval: &Interval) -> String {
     let end = |value: f64| {
         let text = factor(value);
@@ -270,7 +270,7 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     format!("There {} of {}.", parts.join(", "), table.contenders[ranking.best].name)
 }
 
-/// One sentence for each best that gives up a safety that others, ranked beside it, keep.
+/// One sentence for each best contender that gives up a safety that others in the same ranking keep.
 fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -> bool) -> Vec<Sentence> {
     let mut said = Vec::new();
     for (index, best) in table.contenders.iter().enumerate() {
@@ -307,7 +307,7 @@ fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usiz
     said
 }
 
-/// What an operation is called in a sentence.
+/// Name of an operation in a sentence.
 pub fn phrase(operation: &Operation) -> String {
     if !operation.phrase.is_empty() {
         return operation.phrase.clone();
@@ -332,7 +332,7 @@ fn list_of(names: &[String]) -> String {
     list(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A ratio in two digits: 0.97, 1.6, 16, 160; beyond a thousand only that it is.
+/// A ratio in two digits: 0.97, 1.6, 16, 160; above a thousand only "over 1000".
 pub fn factor(ratio: f64) -> String {
     match ratio {
         r if r >= 1000.0 => "over 1000".into(),

@@ -1,60 +1,60 @@
-//! Whether contenders did the same work, and whether what was asked of a filesystem reached its device.
+//! Whether contenders did the same work, and whether the requested work reached the device.
 //! In: the counts of work in a table's cells. Out: a [`WorkDoubt`] for each phase in which these counts contradict a verdict.
-//! A filesystem may do the same work with fewer bytes, so only an order of magnitude is a doubt, and only above sizes that journals, metadata and
-//! small files stored inside their inodes do not reach.
+//! A filesystem may do the same work with fewer bytes, so only an order of magnitude is a doubt, and only above the sizes of journals,
+//! metadata and small files stored inside their inodes.
 
 use crate::table::{Cell, Contender, Operation, Table};
 use crate::words;
 use serde::{Deserialize, Serialize};
 
-/// How many times less is a doubt.
+/// A doubt from this factor on.
 const TIMES: f64 = 10.0;
-/// Least bytes of the larger side for what devices and filesystems count: journals and metadata stay below.
+/// Fewest bytes of the larger side, for counts of devices and filesystems: journals and metadata stay below.
 const LEAST_STORED: f64 = (16 << 20) as f64;
-/// The same for what calls of programs wrote; no filesystem changes it.
+/// The same for bytes written by system calls of programs, which do not depend on the filesystem.
 const LEAST_WRITTEN: f64 = (1 << 20) as f64;
-/// The same for what programs printed.
+/// The same for bytes that programs printed.
 const LEAST_PRINTED: f64 = (64 << 10) as f64;
 /// The same for files that programs left. Filesystems may keep some files of their own.
 const LEAST_FILES: f64 = 100.0;
 /// Bytes below which a device or a program did almost nothing.
 const NOTHING: f64 = (64 << 10) as f64;
-/// Bytes below which what a device took may be metadata alone.
+/// Bytes below which a device may have received only metadata.
 const METADATA: f64 = (1 << 20) as f64;
-/// So many times less is nothing, whatever the size.
+/// A count smaller by this factor is almost nothing, whatever its size.
 const NOTHING_TIMES: f64 = 1000.0;
-/// A program that runs for a fixed time does less where the filesystem is slow. One that skips its work is done sooner: in less than this share of
+/// A program that runs for a fixed time does less on a slow filesystem. One that skips its work ends earlier: in less than this share of
 /// the other's time.
 const SOONER: f64 = 0.5;
-/// A device may write so many times what calls wrote, where each call is made durable, before the calls no longer explain it.
+/// If each call is durable, a device may write this many times the bytes of the calls before the calls no longer explain it.
 const AMPLIFIED: f64 = 100.0;
 /// Contenders that a sentence names.
 const NAMED: usize = 3;
 
-/// What one phase of a contender came to, as it and the machine counted it: medians over the passes that count. What was not counted is absent.
+/// Counts of work of one phase of a contender, from the workload and the machine: medians over the passes that count. What was not counted is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Work {
     /// Name of the phase.
     pub phase: String,
-    /// A program of the user carried it out: nothing but these counts shows what it did.
+    /// The phase ran a program of the user: only these counts show what it did.
     pub program: bool,
-    /// Seconds that it took, until durable where it wrote.
+    /// Its duration in seconds, until durable where it wrote.
     pub seconds: Option<f64>,
     /// Bytes that write calls accepted.
     pub written: Option<f64>,
     /// Bytes that read calls returned.
     pub read: Option<f64>,
-    /// Bytes that the device took until all was durable.
+    /// Bytes that the device received until all was durable.
     pub device_written: Option<f64>,
     /// Bytes that the device delivered after a cold start.
     pub device_read: Option<f64>,
-    /// Bytes of those written that were new and still there at the end, so that the device must have taken them.
+    /// Bytes of those written that were new and still present at the end, so that the device must have received them.
     pub due_to_device: Option<f64>,
     /// Bytes of those read that were in no cache at the start, so that the device must have delivered them.
     pub due_from_device: Option<f64>,
     /// Bytes by which the filesystem grew.
     pub kept: Option<f64>,
-    /// Files and folders that were there at the end and not at the beginning.
+    /// Files and directories that exist at the end and not at the start.
     pub files: Option<f64>,
     /// Bytes that the program printed.
     pub printed: Option<f64>,
@@ -69,11 +69,11 @@ pub struct WorkDoubt {
     pub workload: String,
     /// Name of the phase.
     pub phase: String,
-    /// Indices into [`Table::operations`]: every line that the phase is part of, the phase's own first.
+    /// The rows that the phase is part of, the phase's own first: indices into [`Table::operations`].
     pub operations: Vec<usize>,
-    /// Contenders that were held against each other.
+    /// Contenders that were compared.
     pub among: Vec<usize>,
-    /// Those who did less than was due, or less than others.
+    /// Those that did less than was due, or less than others.
     pub less: Vec<usize>,
     /// The sentence.
     pub text: String,
@@ -103,7 +103,7 @@ impl WorkDoubt {
     }
 }
 
-/// Whether a verdict on this line among contenders with this one is withheld.
+/// Whether the verdict on this row for this contender is withheld.
 pub fn is_withheld(doubts: &[WorkDoubt], operation: usize, contender: usize) -> bool {
     doubts.iter().any(|doubt| doubt.withholds() && doubt.touches(operation, contender))
 }
@@ -115,7 +115,7 @@ struct Counted<'a> {
     work: &'a Work,
 }
 
-/// What was found of a phase: who did less, and how that is put.
+/// A doubt about a phase: which contenders did less, and the sentence.
 struct Found {
     kind: DoubtKind,
     less: Vec<usize>,
@@ -128,7 +128,7 @@ pub fn doubts(table: &Table) -> Vec<WorkDoubt> {
     if table.cells.iter().all(|cell| cell.facts.work.is_empty()) {
         return doubts;
     }
-    // Lines of one phase come first, so that a sentence names the phase and not a sum that it is part of.
+    // Rows of one phase come first, so that a sentence names the phase and not a sum that includes it.
     let mut order: Vec<usize> = (0..table.operations.len()).collect();
     order.sort_by_key(|&at| (table.operations[at].secondary, table.operations[at].summary));
     for operation in order {
@@ -142,7 +142,7 @@ pub fn doubts(table: &Table) -> Vec<WorkDoubt> {
     doubts
 }
 
-/// Adds what is found of a phase, or the line to a doubt that is known.
+/// Adds the doubts about a phase, or adds the row to a known doubt.
 fn note(doubts: &mut Vec<WorkDoubt>, table: &Table, found: (usize, &str, &[Counted]), among: &[usize]) {
     let (operation, phase, counted) = found;
     let workload = &table.operations[operation].id.workload;
@@ -159,7 +159,7 @@ fn note(doubts: &mut Vec<WorkDoubt>, table: &Table, found: (usize, &str, &[Count
     }
 }
 
-/// Cells of a line by what is ranked together: one backend, one age.
+/// Cells of a row by ranking: one backend, one age.
 fn groups(table: &Table, operation: usize) -> Vec<Vec<&Cell>> {
     let mut groups: Vec<Vec<&Cell>> = Vec::new();
     let place = |cell: &Cell| {
@@ -175,7 +175,7 @@ fn groups(table: &Table, operation: usize) -> Vec<Vec<&Cell>> {
     groups
 }
 
-/// The phases of some cells, each with what the contenders' counts of it are.
+/// The phases of some cells, each with the counts of its contenders.
 fn phases<'a>(group: &[&'a Cell]) -> Vec<(String, Vec<Counted<'a>>)> {
     let mut phases: Vec<(String, Vec<Counted>)> = Vec::new();
     for cell in group {
@@ -198,13 +198,13 @@ fn find(table: &Table, operation: usize, counted: &[Counted]) -> Vec<Found> {
     line.not_stored(counted).into_iter().chain(line.not_fetched(counted)).collect()
 }
 
-/// What sentences are made with.
+/// What sentences are made from.
 struct Line<'a> {
     contenders: &'a [Contender],
     operation: &'a Operation,
 }
 
-/// A count of programs' work, of which all contenders should have about as much.
+/// A count of programs' work, which should be about the same for all contenders.
 struct Count {
     of: fn(&Work) -> Option<f64>,
     least: f64,
@@ -220,7 +220,7 @@ const COUNTS: [Count; 4] = [
 ];
 
 impl Line<'_> {
-    /// Programs that did not do the same on all filesystems.
+    /// Programs that did not do the same work on all filesystems.
     fn unequal(&self, counted: &[Counted]) -> Option<Found> {
         let programs: Vec<Counted> = counted.iter().copied().filter(|one| one.work.program).collect();
         COUNTS.iter().find_map(|count| self.fewer(&programs, count)).or_else(|| self.idle_device(&programs))
@@ -239,7 +239,7 @@ impl Line<'_> {
         self.told_unequal(less, (most.contender, amount), count.words, count.shown)
     }
 
-    /// Where calls tell nothing (old results, mapped files, io_uring), a device that took almost nothing tells.
+    /// If counts of calls show no difference (old results, mapped files, io_uring), a device that received almost nothing does.
     fn idle_device(&self, programs: &[Counted]) -> Option<Found> {
         let value = |one: &Counted| one.work.device_written;
         let (most, amount) = most(programs, value).filter(|(_, amount)| *amount >= LEAST_STORED)?;
@@ -274,7 +274,7 @@ impl Line<'_> {
         Some(Found { kind: DoubtKind::UnequalWork, less: less.into_iter().map(|found| found.0).collect(), text })
     }
 
-    /// What was written and did not reach the device.
+    /// Bytes that were written and did not reach the device.
     fn not_stored(&self, counted: &[Counted]) -> Option<Found> {
         let absolute = |one: &Counted| {
             let due = one.work.due_to_device.filter(|due| *due >= LEAST_STORED)?;
@@ -283,7 +283,7 @@ impl Line<'_> {
         };
         let (most, largest) = most(counted, |one: &Counted| one.work.kept).map_or((None, 0.0), |m| (Some(m.0), m.1));
         let share = |work: &Work| Some((work.device_written?, work.written.filter(|written| *written > 0.0)?));
-        // A program's temporary files need not reach the device: what others keep shows that these are no such files.
+        // A program's temporary files need not reach the device: if another contender's filesystem grew, the files are not temporary.
         let compared = |one: &Counted| {
             let most = most.filter(|_| one.work.program && largest >= LEAST_STORED)?;
             let (theirs, of_theirs) = share(most.work)?;
@@ -305,7 +305,7 @@ impl Line<'_> {
         Some(Found { kind: DoubtKind::NotStored, less: less.into_iter().map(|one| one.0).collect(), text })
     }
 
-    /// What was read and did not come from the device.
+    /// Bytes that were read and did not come from the device.
     fn not_fetched(&self, counted: &[Counted]) -> Option<Found> {
         let absolute = |one: &Counted| {
             let due = one.work.due_from_device.filter(|due| *due >= LEAST_STORED)?;
@@ -333,7 +333,7 @@ impl Line<'_> {
         Some(Found { kind: DoubtKind::NotFetched, less: less.into_iter().map(|one| one.0).collect(), text })
     }
 
-    /// A contender, by the name of its first entry where it was entered twice.
+    /// Name of a contender; of the first entry, if it was entered twice.
     fn name(&self, contender: usize) -> &str {
         let found = &self.contenders[contender];
         found.twin_of.as_ref().unwrap_or(&found.name)
@@ -354,13 +354,13 @@ impl Line<'_> {
     }
 }
 
-/// Who has most of something, and how much.
+/// The contender with most of something, and how much.
 fn most<'a>(counted: &[Counted<'a>], value: impl Fn(&Counted) -> Option<f64>) -> Option<(Counted<'a>, f64)> {
     let known = counted.iter().filter_map(|one| Some((*one, value(one)?)));
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The most that was due of any, and the most that was done of it.
+/// The largest amount due, and the largest amount done.
 fn ends(less: &[(usize, f64, f64)]) -> Option<(f64, f64)> {
     let most = |of: fn(&(usize, f64, f64)) -> f64| less.iter().map(of).fold(0.0, f64::max);
     (!less.is_empty()).then(|| (most(|one| one.1), most(|one| one.2)))
@@ -374,7 +374,7 @@ fn was_sooner(less: &Work, more: &Work) -> bool {
     less.seconds.zip(more.seconds).is_none_or(|(less, more)| less < more * SOONER)
 }
 
-/// "105 MB"; of little, that it is almost nothing.
+/// "105 MB"; "almost nothing" for small amounts.
 fn almost(amount: f64) -> String {
     match amount {
         a if a < 1.0 => "nothing".into(),

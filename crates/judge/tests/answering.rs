@@ -1,5 +1,5 @@
-//! Which one to take, and how certain that is.
-//! In: small tables. Out: answers as a reader in a hurry would get them.
+//! Which contender to take, and how certain that is.
+//! In: small tables. Out: answers as a reader gets them.
 
 mod support;
 
@@ -45,7 +45,7 @@ fn before_there_is_a_bound_the_one_that_is_least_far_behind_leads() {
         let (leading, ratio) = group.leading.unwrap();
         (bake.table.contenders[leading].name.clone(), (ratio * 10.0).round() / 10.0, group.take.is_some())
     };
-    // In one line with enough samples ext4 is ahead; in the other, which has two, it is further behind.
+    // In a row with enough samples ext4 is ahead; in the other, which has two, it is further behind.
     let first = || Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 11.0, &CALM_TOO);
     assert_eq!(told(&first()), ("ext4".into(), 1.0, true));
     assert_eq!(told(&two(first())), ("xfs".into(), 1.1, false));
@@ -158,7 +158,7 @@ fn where_nothing_is_known_the_answer_is_open_and_says_what_it_would_take() {
     assert!((answer.open.seconds.unwrap() - 20.0 * f64::from(blocks)).abs() < 1e-6);
 }
 
-/// A cell of which nothing could be done.
+/// A cell in which the operation could not be done.
 fn undone(cell: &mut judge::Cell) {
     cell.facts = Facts { undone: 5, why_undone: Some("No space left on device".into()), ..Facts::default() };
 }
@@ -281,7 +281,7 @@ fn one_that_was_measured_once_is_not_the_best() {
 
 #[test]
 fn the_worst_step_is_the_one_that_is_furthest_behind_as_measured() {
-    // In the wild line ext4 is ahead, with a wide bound.
+    // In the noisy row ext4 is ahead, with a wide bound.
     let bake = Bake::new()
         .time("create")
         .at("ext4", 10.4, &CALM)

@@ -1,5 +1,5 @@
-//! Runs against runs, claims against measurements, and mixes.
-//! In: small tables. Out: what is said of them.
+//! Compares runs with runs and claims with measurements; also mixes.
+//! In: small tables. Out: the resulting statements.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn a_gate_that_cannot_be_read_says_how_it_is_written() {
 
 #[test]
 fn contenders_of_one_run_are_paired_by_block() {
-    // Blocks differ by half; within each, xfs takes a tenth longer.
+    // Blocks differ by half; within each, xfs takes 10 % longer.
     let blocks = [10.0, 15.0, 12.0, 9.0, 14.0, 11.0];
     let longer: Vec<f64> = blocks.iter().zip([1.10, 1.11, 1.09, 1.10, 1.105, 1.095]).map(|(b, f)| b * f).collect();
     let bake = Bake::new().time("create").of("ext4", &blocks).of("xfs", &longer);
@@ -180,7 +180,7 @@ fn a_mix_that_cannot_be_judged_says_why() {
 
 #[test]
 fn a_gate_is_tested_for_what_it_says() {
-    // 7 % worse on average, known to a few percent: worse beyond doubt, but not beyond doubt by more than 5 %.
+    // 7 % worse on average, known to a few percent: worse beyond doubt, but not by more than 5 % beyond doubt.
     let before = Bake::new().time("create").at("ext4", 10.0, &CALM);
     let after = Bake::new().time("create").at("ext4", 10.6, &CALM_TOO);
     let compared = compare(&before.table, &after.table);

@@ -1,5 +1,5 @@
 //! When a run stops, and what it spends its time on.
-//! In: tables part of the way. Out: decisions and budgets.
+//! In: incomplete tables. Out: decisions and budgets.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! What a table allows to be said, and what it does not.
-//! In: small tables with written-out samples. Out: sentences, relations and notes as a reader would see them.
+//! Statements that a table supports, and those that it does not.
+//! In: small tables with literal samples. Out: sentences, relations and notes as a reader sees them.
 
 mod support;
 
@@ -53,7 +53,7 @@ fn one_or_two_samples_allow_no_interval_and_say_so() {
     }
 }
 
-/// Two samples of each of three contenders show how far samples scatter: they bound a ratio, and prove nothing.
+/// Two samples of each of three contenders give a scatter estimate: they bound a ratio, but prove nothing.
 #[test]
 fn two_samples_of_three_contenders_bound_a_ratio_without_a_verdict() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &CALM[..2]).at("xfs", 100.0, &WILD[..2]).at(
@@ -147,7 +147,7 @@ fn zeros_and_nothings_are_missing_and_never_zero() {
     assert!(bake.sentences().contains("ext4 was the only one measured"), "{}", bake.sentences());
 }
 
-/// Renaming a benchmark changed its result in a respected tool, for its place in the order.
+/// Renaming a benchmark changed its result in a respected tool, because the order changed.
 #[test]
 fn names_and_the_order_of_contenders_cells_and_samples_change_nothing() {
     let orders: [[usize; 3]; 3] = [[0, 1, 2], [2, 0, 1], [1, 2, 0]];

@@ -1,4 +1,4 @@
-//! Ratios over many runs: held against numbers worked out by hand, and against a known truth by simulation.
+//! Ratios over many runs: compared with numbers calculated by hand, and with a known truth by simulation.
 
 mod support;
 
@@ -8,10 +8,10 @@ use rand::{Rng, SeedableRng};
 use rand_distr::{ChiSquared, Distribution, Normal};
 use support::{Bake, CALM, CALM_TOO};
 
-/// Degrees of freedom with which an error is as good as known.
+/// Degrees of freedom with which an error is practically known.
 const KNOWN: f64 = 1e9;
 
-/// A run on a machine of its own, by its log ratio and the variance of that.
+/// Runs on different machines, each with its log ratio and the variance of that.
 fn runs(points: &[(f64, f64)], df: f64) -> Vec<Study> {
     let study =
         |(machine, (log, variance)): (usize, &(f64, f64))| Study { machine, log: *log, error: variance.sqrt(), df };
@@ -89,7 +89,7 @@ fn what_is_no_number_is_not_pooled() {
     assert_eq!(pooled(&[]), None);
 }
 
-/// How often, in percent, the interval holds the truth, and the prediction a further machine's.
+/// How often, in percent, the interval contains the truth, and the prediction contains a further machine's ratio.
 fn coverage(machines: usize, between: f64, rounds: usize) -> (f64, f64) {
     const TRUTH: f64 = 0.3;
     const DF: f64 = 4.0;

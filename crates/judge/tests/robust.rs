@@ -1,5 +1,5 @@
-//! Tables as bad luck makes them: holes, equal values, odd blocks, extreme values, contenders that vanish.
-//! In: random tables from fixed seeds. Out: no panic, no figure that is not a number, no statement without evidence.
+//! Degenerate tables: holes, equal values, odd blocks, extreme values, contenders that vanish.
+//! In: random tables from fixed seeds. Out: no panic, no NaN, no statement without evidence.
 
 use judge::{
     Backend, Cell, Contender, Direction, Operation, OperationId, Policy, Relation, Sample, Table, Until, compare,

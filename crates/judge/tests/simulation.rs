@@ -1,5 +1,5 @@
-//! The short form of the simulation suite: the judge keeps its word, within what few tables can show.
-//! In: the suite of `examples/simulate`. Out: the promises that were not kept, none.
+//! The short form of the simulation suite: the judge keeps its promises, within what few tables can show.
+//! In: the suite of `examples/simulate`. Out: no broken promises.
 
 #[path = "../examples/simulate/draw.rs"]
 mod draw;

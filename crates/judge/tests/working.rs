@@ -1,5 +1,5 @@
-//! Contenders that did not do the same work, and data that never reached a device: no verdict comes before that.
-//! In: constructed counts. Out: doubts, and what is left of rankings, answers, stopping and comparisons.
+//! Contenders that did not do the same work, and data that never reached a device: doubts come before any verdict.
+//! In: constructed counts. Out: doubts, and the remaining rankings, answers, decisions and comparisons.
 
 mod support;
 
@@ -8,7 +8,7 @@ use support::{Bake, CALM, CALM_TOO};
 
 const MB: f64 = 1e6;
 
-/// A program that wrote so much by its calls, of which the device took so much, in so many seconds.
+/// A program by duration, bytes that its calls wrote, and bytes that the device received.
 fn program(seconds: f64, written: f64, device: f64) -> Work {
     Work {
         phase: "run".into(),
@@ -23,7 +23,7 @@ fn program(seconds: f64, written: f64, device: f64) -> Work {
     }
 }
 
-/// A phase of which the engine knows what it wrote.
+/// A phase whose written bytes the engine knows.
 fn known(due: f64, device: f64) -> Work {
     Work {
         phase: "run".into(),
@@ -49,7 +49,7 @@ fn of(bake: Bake, name: &str, seconds: f64, factors: &[f64], work: Work) -> Bake
     bake.at(name, seconds, factors).cell(|cell| cell.facts.work = vec![work])
 }
 
-/// Two contenders in one line, the second one faster.
+/// Two contenders in one row, the second one faster.
 fn two(ext4: Work, xfs: Work) -> Bake {
     of(of(Bake::new().time("build"), "ext4", 4.0, &CALM, ext4), "xfs", 0.1, &CALM_TOO, xfs)
 }
@@ -126,7 +126,7 @@ fn what_filesystems_add_and_save_is_no_doubt() {
     // Compression by two, and checksums.
     assert_eq!(kinds(program(2.0, 100.0 * MB, 105.0 * MB), program(1.5, 100.0 * MB, 51.0 * MB)), []);
     assert_eq!(kinds(known(100.0 * MB, 130.0 * MB), known(100.0 * MB, 50.0 * MB)), []);
-    // Temporary files that are gone before they are written back, of which one filesystem wrote some.
+    // Temporary files that are deleted before writeback; one filesystem wrote some of them.
     let gone = |device: f64| Work { kept: Some(0.0), ..program(1.0, 100.0 * MB, device) };
     assert_eq!(kinds(gone(100.0 * MB), gone(0.0)), []);
     let deleted = |device: f64| Work { due_to_device: Some(0.0), ..known(300.0 * MB, device) };
@@ -167,7 +167,7 @@ fn zeros_on_a_compressing_filesystem_come_with_a_sentence_before_the_verdict() {
     let first = "In small-files build (cold) most of the data never reached the device: xfs wrote 300 MB, of which the device took 10 MB \
                  (compressed, deduplicated or left out as zeros). For small-files build (cold) on this device: xfs is best";
     assert!(said.starts_with(first), "{said}");
-    // The same by a program of which the calls are known.
+    // The same by a program whose calls are counted.
     let kept = |device: f64| Work { kept: Some(device), ..program(1.0, 300.0 * MB, device) };
     assert_eq!(kinds(kept(301.0 * MB), kept(10.0 * MB)), [DoubtKind::NotStored]);
 }

@@ -93,7 +93,7 @@ impl Noise {
     }
 }
 
-/// Truth of a noise model, by a million draws, kept: mean and median of the logs.
+/// Mean and median of the logs of a noise model, from a million draws, cached.
 pub fn truth(noise: Noise, size: f64) -> (f64, f64) {
     type Known = (Noise, f64, (f64, f64));
     static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
@@ -110,7 +110,7 @@ pub fn truth(noise: Noise, size: f64) -> (f64, f64) {
     found
 }
 
-/// A bake-off of which the truth is known.
+/// A bake-off whose true costs are known.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// How samples scatter.
@@ -123,15 +123,15 @@ pub struct Scenario {
     pub scatter: Vec<f64>,
     /// How many times more than the others each operation scatters.
     pub noisy: Vec<f64>,
-    /// Autocorrelation of a state that each contender keeps from block to block, of the noise's own size.
+    /// Autocorrelation of a state that each contender keeps from block to block; the state scatters as much as the noise.
     pub kept_state: f64,
-    /// Blocks of a session, and the standard deviation of each contender's own effect in each of its rows; `None`: one session.
+    /// Blocks per session, and the standard deviation of each contender's own effect in each row; `None`: one session.
     pub sessions: Option<(u32, f64)>,
-    /// Whether the table says where sessions begin.
+    /// Whether the table records where sessions begin.
     pub known_sessions: bool,
-    /// Noise of a real machine, in the place of what is drawn.
+    /// Noise of a real machine, used instead of a drawn one.
     pub recorded: Option<Arc<Recorded>>,
-    /// Chance that a trial fails, of the last contender.
+    /// Chance that a trial of the last contender fails.
     pub failing: f64,
     /// The first contender is entered twice.
     pub twin: bool,
@@ -159,7 +159,7 @@ impl Scenario {
         Scenario { sessions: Some((5, effect)), ..equal }
     }
 
-    /// As many contenders and operations as a real machine's noise was recorded of, and each contender slower than the one before by a gap.
+    /// The contenders and operations of recorded noise, each contender slower than the one before by a gap.
     pub fn recorded(recorded: &Arc<Recorded>, gap: f64) -> Self {
         let (contenders, operations) = recorded.most();
         let costs = (0..contenders).map(|contender| gap.ln() * contender as f64).collect();
@@ -167,7 +167,7 @@ impl Scenario {
         Scenario { recorded: Some(Arc::clone(recorded)), ..drawn }
     }
 
-    /// One contender that is better than all others, which are equal, by a gap (1.1: they take 1.1 times as long).
+    /// One contender is better than all others by a gap (1.1: they take 1.1 times as long); the others are equal.
     pub fn gap(noise: Noise, size: f64, contenders: usize, gap: f64) -> Self {
         let costs = (0..contenders).map(|contender| if contender == 0 { 0.0 } else { gap.ln() }).collect();
         Scenario::of(noise, size, vec![costs])
@@ -179,14 +179,14 @@ impl Scenario {
         Scenario::of(noise, size, vec![costs])
     }
 
-    /// One of so many equal contenders scatters so many times as much as the others.
+    /// One of several equal contenders scatters several times as much as the others.
     pub fn wild(contenders: usize, operations: usize, times: f64) -> Self {
         let mut scenario = Scenario::equal(Noise::LogNormal, 0.05, contenders, operations);
         scenario.scatter[contenders / 2] = times;
         scenario
     }
 
-    /// Any gaps up to 2.
+    /// Random gaps up to 2.
     pub fn random(size: f64, contenders: usize, operations: usize, seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut row = || (0..contenders).map(|_| rng.random_range(0.0..2.0_f64.ln())).collect::<Vec<f64>>();
@@ -194,8 +194,8 @@ impl Scenario {
         Scenario::of(Noise::LogNormal, size, costs)
     }
 
-    /// Seven operations of six contenders as a quick run of six filesystems had them: times behind the best, from 1 to 8, with noise that
-    /// differs from line to line.
+    /// Seven operations of six contenders, as a quick run of six filesystems measured them: 1 to 8 times behind the best, with noise that
+    /// differs from row to row.
     pub fn like_a_quick_run(size: f64) -> Self {
         const TIMES: [[f64; 6]; 7] = [
             [1.3, 1.1, 1.2, 1.3, 1.0, 6.0],
@@ -214,7 +214,7 @@ impl Scenario {
     }
 }
 
-/// A bake-off under way.
+/// A bake-off in progress.
 pub struct World {
     scenario: Scenario,
     /// Samples so far.
@@ -277,7 +277,7 @@ impl World {
         self.effects = operations.map(|_| (0..contenders).map(|_| effect()).collect()).collect();
     }
 
-    /// Runs one block of these contenders, shuffled.
+    /// Runs one block of these contenders in random order.
     pub fn run_block(&mut self, needed: &[Needed]) {
         self.begin_session();
         let mut order: Vec<usize> = needed.iter().map(|trial| trial.contender).collect();
@@ -288,18 +288,18 @@ impl World {
         self.block += 1;
     }
 
-    /// Runs one block of everyone.
+    /// Runs one block of all contenders.
     pub fn run_full_block(&mut self) {
         let all = |contender| Needed { contender, workload: "work".into() };
         self.run_block(&(0..self.table.contenders.len()).map(all).collect::<Vec<_>>());
     }
 
-    /// Runs ten trials of each contender, one contender after the other: the published custom.
+    /// Runs ten trials of each contender, one contender after the other, as published comparisons usually do.
     pub fn run_ordered(&mut self, samples: u32) {
         let contenders = self.table.contenders.len() as u32;
         for contender in 0..contenders {
             for round in 0..samples {
-                // The machine's clock goes on: drift and warm-up follow time, not rounds.
+                // Drift and warm-up follow the machine's time, not rounds.
                 self.block = (contender * samples + round) / contenders;
                 self.run_trial(contender as usize);
             }
@@ -351,7 +351,7 @@ impl World {
         self.scenario.costs.iter().map(|costs| costs[contender] - best(costs)).fold(0.0, f64::max).exp()
     }
 
-    /// What is drawn.
+    /// The scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }

@@ -1,5 +1,5 @@
-//! The simulation suite of the judge: does it keep its word?
-//! In: `--short` for a form that takes seconds. Out: one report, as kept in `docs/judge.md`.
+//! The simulation suite of the judge: are its error rates as promised?
+//! In: `--short` for a form that takes seconds. Out: one report, as included in `docs/judge.md`.
 //! Exits with status 1 where a promise is not kept.
 
 mod draw;

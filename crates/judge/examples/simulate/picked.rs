@@ -1,27 +1,27 @@
-//! Groups whose best value was picked by the samples that then judge it, such as each filesystem with its best scheduler.
-//! In: a scenario whose contenders are the values of all groups, in turn. Out: how many tables say something false of a group.
+//! Groups represented by their best value, which is picked from the same samples that judge it, such as each filesystem with its best scheduler.
+//! In: a scenario whose contenders are the values of all groups, in order. Out: the number of tables with a false statement about a group.
 
 use crate::draw::{Scenario, World};
 use judge::{Cell, Contender, Relation, Table, judge};
 
-/// What came of tables of groups.
+/// Results over tables of groups.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Picked {
-    /// Tables.
+    /// Number of tables.
     pub tables: u64,
-    /// Those that call a group worse than one that is no better, beyond doubt.
+    /// Tables that call a group worse beyond doubt although it is not.
     pub falsely: u64,
-    /// Lines.
+    /// Number of rows.
     pub lines: u64,
-    /// Those that call a group worse than one that is no better, or likely worse.
+    /// Rows that call a group worse or likely worse although it is not.
     pub likely: u64,
-    /// The same, if only what was picked is looked at.
+    /// The same if only the picked values are compared.
     pub naively: u64,
-    /// Lines in which all that is said to be worse is worse, and something is.
+    /// Rows in which at least one group is called worse, and all such statements are true.
     pub rightly: u64,
 }
 
-/// Plays tables of so many blocks, one look each.
+/// Simulates tables of so many blocks, with one look each.
 pub fn play(scenario: &Scenario, values: usize, blocks: u32, tables: u64, seed: u64) -> Picked {
     let mut sum = Picked::default();
     for table in 0..tables {
@@ -38,7 +38,7 @@ pub fn play(scenario: &Scenario, values: usize, blocks: u32, tables: u64, seed: 
     sum
 }
 
-/// In how many lines something false is said beyond doubt, something false likely, or something true and nothing false.
+/// Number of rows with a false statement beyond doubt, with a false one called likely, and with only true ones beyond doubt.
 #[derive(Default)]
 struct Words {
     wrong: u64,
@@ -68,7 +68,7 @@ fn words(world: &World, values: usize, with_alternatives: bool) -> Words {
     words
 }
 
-/// Groups as contenders: in each operation the value with the least mean stands for its group, the others beside it.
+/// Groups as contenders: in each operation the value with the lowest mean represents its group; the others are alternatives.
 fn grouped(table: &Table, values: usize, with_alternatives: bool) -> Table {
     let groups = table.contenders.len() / values;
     let mut found = Table { operations: table.operations.clone(), ..Table::default() };

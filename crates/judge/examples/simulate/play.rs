@@ -1,13 +1,13 @@
-//! Bake-offs played to their end, and what came of them.
-//! In: scenarios and a stopping rule. Out: tallies of false statements, covered intervals, right winners, trials.
-//! Tables are spread over two threads; each has a seed of its own, so results do not depend on the threads.
+//! Simulates complete bake-offs and counts their results.
+//! In: scenarios and a stopping rule. Out: tallies of false statements, intervals that cover the truth, right winners, trials.
+//! Tables are divided between two threads; each table has its own seed, so results do not depend on the threads.
 
 use crate::draw::{Scenario, World, truth};
 use judge::{Certainty, Estimand, Judgement, Looks, Policy, Relation, answer, decide, judge};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many intervals there were, and how many of them held the truth.
+/// Number of intervals, and how many of them contain the truth.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Covered(pub u64, pub u64);
 
@@ -17,66 +17,66 @@ impl Covered {
         self.1 += u64::from(low.ln() <= truth && truth <= high.ln());
     }
 
-    /// The two together.
+    /// The sum of both.
     pub fn and(self, other: Covered) -> Covered {
         Covered(self.0 + other.0, self.1 + other.1)
     }
 
-    /// Share that held, in percent.
+    /// Share of intervals that contain the truth, in percent.
     pub fn percent(self) -> f64 {
         100.0 * self.1 as f64 / self.0.max(1) as f64
     }
 }
 
-/// What came of one table or, added up, of many.
+/// Results of one table or, summed, of many.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
-    /// Tables.
+    /// Number of tables.
     pub tables: u64,
     /// Tables in which a winner was named that is not better than all others.
     pub false_winners: u64,
-    /// Tables that said of any contender that it is worse although it is not.
+    /// Tables that call any contender worse although it is not.
     pub false_statements: u64,
-    /// Tables that falsely call any contender likely worse, or worse.
+    /// Tables that call any contender worse or likely worse although it is not.
     pub false_likelies: u64,
-    /// Those of them without a word that something stays with a contender.
+    /// Those of them without a note that samples of a contender resemble each other.
     pub false_unwarned: u64,
-    /// Differences that are there, those that were called likely or more, and those that someone who knows the noise would have called so.
+    /// True differences; those called likely or more; those that a judge who knows the noise would call so.
     pub differences: [u64; 3],
-    /// Tables that called contenders alike whose true difference is above the margin.
+    /// Tables that call contenders tied although their true difference is above the margin.
     pub false_ties: u64,
     /// Choices made, beyond doubt or not.
     pub choices: u64,
-    /// Choices whose contender is further behind than was stated.
+    /// Choices whose contender is further behind than the stated bound.
     pub wrong_bounds: u64,
-    /// Choices beyond doubt or likely of a contender that another one beats in its worst shortfall by more than a hundredth.
+    /// Choices called beyond doubt or likely although another contender's worst shortfall is smaller by more than a hundredth.
     pub wrong_choices: u64,
-    /// Tables that say that something stays with a contender.
+    /// Tables with a note that samples of a contender resemble each other.
     pub resembling: u64,
-    /// Choices that were said to be likely or beyond doubt.
+    /// Choices called likely or beyond doubt.
     pub certain_choices: u64,
-    /// Blocks that were promised at the first look over those that it took, where both are known.
+    /// Blocks forecast at the first look divided by the blocks needed, where both are known.
     pub forecasts: Vec<f64>,
-    /// Tables that named the true winner.
+    /// Tables that name the true winner.
     pub right: u64,
-    /// Intervals of cells: of fewer than ten samples, of ten or more.
+    /// Intervals of cells: with fewer than ten samples, and with ten or more.
     pub cells: [Covered; 2],
-    /// Intervals of ratios: of fewer than ten samples, of ten or more.
+    /// Intervals of ratios: with fewer than ten samples, and with ten or more.
     pub ratios: [Covered; 2],
-    /// Widths of intervals of ratios on logarithms, summed.
+    /// Sum of the widths of ratio intervals, on logarithms.
     pub widths: f64,
-    /// Ordered runs: tables in which mean ± standard deviation of two contenders do not overlap.
+    /// Ordered runs: tables in which the mean ± standard deviation ranges of two contenders do not overlap.
     pub bars_apart: u64,
     /// Ordered runs: tables in which the 95 % intervals of two means do not overlap.
     pub intervals_apart: u64,
-    /// Ordered runs: intervals of the ratio of two means, and how many held the truth.
+    /// Ordered runs: intervals of the ratio of two means, and how many contain the truth.
     pub custom: Covered,
     /// Trials of each table.
     pub trials: Vec<u32>,
 }
 
 impl Tally {
-    /// Adds another.
+    /// Adds another tally.
     pub fn add(&mut self, other: Tally) {
         self.tables += other.tables;
         self.false_winners += other.false_winners;
@@ -103,7 +103,7 @@ impl Tally {
         self.trials.extend(other.trials);
     }
 
-    /// Mean width of an interval of a ratio, on logarithms.
+    /// Mean width of a ratio interval, on logarithms.
     pub fn width(&self) -> f64 {
         self.widths / self.ratios[0].and(self.ratios[1]).0.max(1) as f64
     }
@@ -116,22 +116,22 @@ impl Tally {
     }
 }
 
-/// How a table is played.
+/// How a table is simulated.
 #[derive(Debug, Clone, Copy)]
 pub enum Rule {
-    /// Exactly so many blocks, then one look.
+    /// A fixed number of blocks, then one look.
     Fixed(u32),
-    /// A look after every block up to so many; the first false statement counts, as if it had stopped there.
+    /// A look after every block up to this number; the first false statement counts, as if the run had stopped there.
     EveryLook(u32),
-    /// So many runs of each contender, one contender after the other, judged by the published custom.
+    /// This many runs of each contender, one contender after the other, judged as published comparisons usually do.
     Ordered(u32),
-    /// As the stopping rule says.
+    /// Until the stopping rule ends the run.
     Stop(Policy),
-    /// As the stopping rule would say if it knew how far samples scatter.
+    /// Until the stopping rule would end the run if it knew the true noise.
     Oracle(Policy),
 }
 
-/// Plays tables of one scenario.
+/// Simulates tables of one scenario.
 pub fn play(scenario: &Scenario, rule: Rule, tables: u64, seed: u64) -> Tally {
     let known = truth(scenario.noise, scenario.size);
     let next = AtomicU64::new(0);
@@ -232,7 +232,7 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     tally
 }
 
-/// Contenders that someone who knows the noise would still run, by the same rule and levels.
+/// Contenders that the same rule at the same levels would still run if the noise were known.
 fn undecided(world: &World, policy: &Policy) -> Vec<usize> {
     let scenario = world.scenario();
     let contenders = scenario.costs[0].len();
@@ -265,8 +265,8 @@ fn undecided(world: &World, policy: &Policy) -> Vec<usize> {
     open
 }
 
-/// Differences from the best that are there, those that the table calls likely, and those that it would if it knew the noise: by z instead of t,
-/// corrected for the picked best and over the table in the same way.
+/// Differences from the best that exist; those that the table calls likely; those that it would call likely if the noise were known: with z
+/// instead of t, corrected in the same way for the picked best and over the table.
 fn found(world: &World, judged: &Judgement) -> [u64; 3] {
     let scenario = world.scenario();
     let truly = |ranking: &judge::Ranking, other: usize| world.log_ratio(ranking.operation, other, ranking.best) > 0.0;
@@ -306,7 +306,7 @@ fn found(world: &World, judged: &Judgement) -> [u64; 3] {
     [there, called, by_oracle].map(|count| count as u64)
 }
 
-/// What a table says falsely.
+/// Which kinds of false statements a table makes.
 #[derive(Default)]
 struct Errors {
     winner: bool,
@@ -346,7 +346,7 @@ impl Errors {
     }
 }
 
-/// Whether the choice keeps its bound, and is the right one where it says so.
+/// Checks whether the choice keeps its bound, and whether a choice called certain is the right one.
 fn choice(world: &World, tally: &mut Tally) {
     let answer = answer(&world.table).expect("a sound table");
     let Some(take) = answer.groups.first().and_then(|group| group.take.as_ref()) else { return };
@@ -377,7 +377,7 @@ fn cover(world: &World, judged: &Judgement, known: (f64, f64), tally: &mut Tally
     }
 }
 
-/// What mean and standard deviation of ordered runs would have said.
+/// Judges ordered runs by mean and standard deviation.
 fn judge_by_custom(world: &World, tally: &mut Tally) {
     let moments: Vec<(f64, f64, f64)> = world
         .table

@@ -1,5 +1,5 @@
-//! The suite: what the judge promises, each promise beside what came of it.
-//! In: how many tables to play. Out: a report in Markdown, and the promises that were not kept.
+//! The suite: every promise of the judge with its simulated result.
+//! In: how many tables to simulate. Out: a report in Markdown, and the broken promises.
 //! The scenarios are those of the promises: all equal, one better than the rest, a ladder; eight kinds of noise.
 
 use crate::draw::{MODELS, Noise, Scenario};
@@ -11,30 +11,30 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How much is played.
+/// How much is simulated.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Tables of each noise model whose contenders are all equal.
+    /// Tables of each noise model with equal contenders.
     pub equal: u64,
     /// Tables of each scenario with gaps.
     pub gaps: u64,
-    /// Standard errors of the simulation itself that a promise may be missed by.
+    /// By how many standard errors of the simulation itself a result may miss its promise.
     pub slack: f64,
 }
 
 impl Effort {
-    /// Minutes.
+    /// Takes minutes.
     pub const FULL: Effort = Effort { equal: 2_200, gaps: 60, slack: 2.0 };
-    /// Seconds.
+    /// Takes seconds.
     pub const SHORT: Effort = Effort { equal: 220, gaps: 10, slack: 3.5 };
 }
 
-/// What came of the suite.
+/// Results of the suite.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The table.
+    /// The report in Markdown.
     pub text: String,
-    /// Promises that were not kept.
+    /// Broken promises.
     pub broken: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-/// Plays everything.
+/// Runs the whole suite.
 pub fn run(effort: Effort) -> Report {
     let mut report = Report::default();
     false_wins(effort, &mut report);
@@ -80,7 +80,7 @@ fn usual(contenders: usize, operations: usize) -> Scenario {
     Scenario::equal(Noise::LogNormal, 0.05, contenders, operations)
 }
 
-/// Tables of 2 to 12 equal contenders, as many of each.
+/// Tables of 2 to 12 equal contenders, the same number of tables for each.
 fn equal(noise: Noise, rule: Rule, tables: u64) -> Tally {
     let mut sum = Tally::default();
     for contenders in 2..=12 {
@@ -93,7 +93,7 @@ fn share(count: u64, of: u64) -> f64 {
     100.0 * count as f64 / of.max(1) as f64
 }
 
-/// What a share of 5 % may come out as in so many tables.
+/// Largest observed share that is consistent with a true share of 5 % in so many tables.
 fn at_most(tables: u64, slack: f64) -> f64 {
     5.0 + 100.0 * slack * (0.05 * 0.95 / tables.max(1) as f64).sqrt()
 }
@@ -125,7 +125,7 @@ fn false_wins(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// After so many blocks, in tables of all kinds: whether words and intervals are wrong as often as they may be, and what is found of what is there.
+/// After a fixed number of blocks, in tables of all kinds: error rates of statements and intervals, and how many true differences are found.
 fn calibration(effort: Effort, report: &mut Report) {
     report.line("### Calibration: tables of so many blocks, one look\n");
     report.line("False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; differences from the best that are called at least \"likely\", and as a share of what someone finds who knows the noise.\n");
@@ -160,10 +160,10 @@ fn calibration(effort: Effort, report: &mut Report) {
             };
             report.line(&format!("| {name} | {blocks} | {proven:.1} | {likely:.1} | {held:.1} | {wrong:.1} | {power}"));
             let (most, what) = (at_most(tally.tables, effort.slack.max(2.0)), format!("{name}, {blocks} blocks"));
-            // Where some are worse, one of twenty that are called likely may be equal, which is more than one table of twenty.
+            // Where some contenders are worse, 5 % of the differences called likely may be false, which can affect more than 5 % of the tables.
             report
                 .promise(proven <= most && (there > 0 || likely <= most), format!("{what}: {proven:.1}, {likely:.1}"));
-            // Intervals of one table go together: as if there were one for each table.
+            // Intervals of one table are dependent: count them as one per table.
             let room = most - 5.0;
             let none = tally.ratios.iter().all(|covered| covered.0 == 0);
             report.promise(none || (94.0 - room..=98.0 + room).contains(&held), format!("{what}: {held:.1} % hold"));
@@ -175,7 +175,7 @@ fn calibration(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// What machines and filesystems do beyond scattering alike.
+/// Problems of machines and filesystems beyond equal scatter.
 fn trouble(effort: Effort, report: &mut Report) {
     report.line("### Trouble: false words, in percent, about equal contenders at any of 30 looks\n");
     report.line("5 % noise, log-normal. A look after every block from the third on; the first false word counts. \"Likely\" is what one look after five blocks says.\n");
@@ -223,7 +223,7 @@ fn trouble(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// The noise of real machines, of contenders that are equal, and of others that are not.
+/// Noise of a real machine, with contenders that are equal, and with contenders that differ.
 fn recorded(effort: Effort, report: &mut Report) {
     report.line("### Noise of a real machine: ext4 under four names, and the same with a ladder of gaps of 1.3\n");
     report.line("Rounds follow each other as they were recorded, from any round on; contenders and operations are shuffled for each table. False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; gaps that are called at least \"likely\".\n");
@@ -253,13 +253,13 @@ fn recorded(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// Tables of several sessions, in which a contender may be at home in one state of the machine and not in another.
+/// Tables of several sessions, in which a contender may do better in one state of the machine than in another.
 fn sessions(effort: Effort, report: &mut Report) {
     report.line("### Sessions of five rounds, 5 % noise, equal contenders: intervals that hold the long-run truth, false words, and widths\n");
     report.line("The effect is a standard deviation on logarithms, drawn for each contender, session and operation. \"Unknown\": the same tables as one session. The width is that of an interval of a ratio against the same tables as one session without effects.\n");
     report.line("| contenders x operations | effect | sessions | intervals that hold, % | the same, unknown | tables with a false *worse*, % | the same, unknown | choices with a wrong bound, % | width |");
     report.line("|---|---|---|---|---|---|---|---|---|");
-    // The short form plays what is hardest: sessions of a usual table that differ much, and not at all.
+    // The short form covers the hardest cases: sessions of a usual table that differ much, and not at all.
     let few = effort.equal < Effort::FULL.equal;
     let sizes: &[(usize, usize)] = if few { &[(4, 7)] } else { &[(2, 1), (2, 12), (4, 7)] };
     let effects: &[f64] = if few { &[0.0, 0.1] } else { &[0.0, 0.03, 0.1] };
@@ -284,7 +284,7 @@ fn sessions(effort: Effort, report: &mut Report) {
                     falsely(&unknown)
                 ));
                 let name = format!("{contenders} x {operations}, {count} sessions with effects of {effect}");
-                // Intervals of one row have the best in common.
+                // Intervals of one row share the best contender.
                 let independent = (tables * operations as u64) as f64;
                 let room = 100.0 * effort.slack * (0.06 * 0.94 / independent).sqrt();
                 report.promise(holding(&found) >= 94.0 - room, format!("{name}: {:.1} % hold", holding(&found)));
@@ -298,7 +298,7 @@ fn sessions(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// The answer: trials until nothing that matters is open, beside someone who knows the noise and beside ten each.
+/// The answer: trials until nothing that matters is open, compared with a judge who knows the noise and with ten trials each.
 fn answers(effort: Effort, report: &mut Report) {
     report.line("### Trials until the answer, six contenders and seven operations with the gaps of a real quick run\n");
     report.line("The oracle stops by the same rule and levels, but knows how far every contender scatters in every operation. Medians; at most 60 blocks. A wrong bound: the contender to take is further behind than was stated. The forecast is what the third block promised over what it took.\n");
@@ -335,13 +335,13 @@ fn answers(effort: Effort, report: &mut Report) {
     let (ratio, forecast) = (median(&mut ratios), median(&mut forecasts));
     report.line(&format!("\nMedians over all of them: {ratio:.2} times the oracle's trials, forecasts {forecast:.2} times what it took.\n"));
     report.promise(ratio <= 1.5, format!("trials: {ratio:.2} times the oracle's"));
-    // A few tables are too few for a median of forecasts.
+    // Too few tables for a median of forecasts.
     let few = effort.gaps < Effort::FULL.gaps;
     report.promise(few || (0.7..=1.3).contains(&forecast), format!("forecasts: {forecast:.2} times what it took"));
     chosen(effort, report);
 }
 
-/// Choices in tables of any gaps, at any look.
+/// Choices in tables with random gaps, at any look.
 fn chosen(effort: Effort, report: &mut Report) {
     report.line("### The choice, in tables of random gaps: wrong by more than the stated bound, in percent\n");
     report.line("Two to eight contenders, one to ten operations, each contender up to twice behind in each; judged after so many blocks.\n");
@@ -370,7 +370,7 @@ fn chosen(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-/// Groups judged at their best value, which the same samples picked.
+/// Groups judged at their best value, picked from the same samples.
 fn picked(effort: Effort, report: &mut Report) {
     report.line("### Groups at their best value, picked by the same samples: false words, in percent\n");
     report.line("Three groups of so many values, four operations, 5 % noise, log-normal; equal, and with the first group's values better by 20 %.\n");
@@ -426,7 +426,7 @@ fn coverage(effort: Effort, until: Until, report: &mut Report) {
                     let found = |few: Covered, many: Covered| [few.and(many), many];
                     let all = [found(tally.cells[0], tally.cells[1]), found(tally.ratios[0], tally.ratios[1])].concat();
                     for (shares, covered) in shares.iter_mut().zip(all) {
-                        // A handful of intervals is no share.
+                        // Too few intervals for a share.
                         if covered.0 >= 2 * effort.gaps / 5 {
                             shares.push(covered.percent());
                         }
@@ -447,7 +447,7 @@ fn coverage(effort: Effort, until: Until, report: &mut Report) {
             low[0],
             low[1]
         ));
-        // Intervals of one table go together: about 60 scenarios times the tables of each count.
+        // Intervals of one table are dependent: about 60 scenarios times the tables of each count.
         let room = 100.0 * effort.slack * (0.05 * 0.95 / (60.0 * effort.gaps as f64)).sqrt();
         let what = format!("coverage, {}, until {until:?}: {found:.1?}", noise.name());
         if matches!(noise, Noise::Normal | Noise::LogNormal) {

@@ -1,6 +1,6 @@
-//! A small language for tables in tests.
-//! In: names and numbers. Out: a [`Table`] as the runner would hand it in, one trial for each block and contender.
-//! Numbers are written out in the tests, so that each shows what it rests on.
+//! A builder for tables in tests.
+//! In: names and numbers. Out: a [`Table`] as the runner passes it, one trial for each block and contender.
+//! Numbers are literal in the tests, so that each shows what it depends on.
 #![allow(dead_code)]
 
 use judge::{Cell, Contender, Direction, Operation, OperationId, Sample, Table};
@@ -14,7 +14,7 @@ pub const WILD: [f64; 5] = [1.0, 1.31, 0.8, 1.18, 0.87];
 /// Five others.
 pub const WILD_TOO: [f64; 5] = [1.25, 0.86, 1.05, 0.78, 1.2];
 
-/// A table that is being written.
+/// A table under construction.
 #[derive(Default)]
 pub struct Bake {
     pub table: Table,
