@@ -1,4 +1,4 @@
-//! Charts: what they show, and their drawing by the same code in the page, as SVG and as PNG.
+//! Charts: their content, and their drawing by the same code in the page, as SVG and as PNG.
 //! In: a [`crate::View`] with its material. Out: values for the chart code, SVG text, PNG bytes.
 
 mod data;
@@ -13,5 +13,5 @@ pub use raster::png;
 
 /// The chart library, Apache ECharts, trimmed to what is used here.
 pub(crate) const LIBRARY: &str = include_str!("../assets/echarts/echarts.min.js");
-/// From values to the library's options; runs in the page and here.
+/// Converts values to the library's options; runs in the page and here.
 pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");

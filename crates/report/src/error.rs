@@ -1,5 +1,5 @@
-//! What can go wrong while showing a run, each with what the person can do.
-//! In: what the ledger, the judge and the system answered. Out: one sentence.
+//! Errors of showing a run, each with what the user can do.
+//! In: errors of the ledger, the judge and the system. Out: one sentence.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum ReportError {
     Judging {
         /// The run.
         run: String,
-        /// Why not.
+        /// The cause.
         answer: String,
     },
     /// A file or folder could not be written.
@@ -22,7 +22,7 @@ pub enum ReportError {
     Writing {
         /// The file or folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         answer: String,
     },
     /// A chart could not be drawn.
@@ -30,17 +30,17 @@ pub enum ReportError {
     Drawing {
         /// Which chart.
         chart: String,
-        /// What the library answered.
+        /// The library's error.
         answer: String,
     },
-    /// A cell or contender was asked for that is not there, or a pivot on what was not varied.
+    /// A requested cell, contender or axis does not exist.
     #[error("looking for the {part} {asked}: {why}")]
     NoSuch {
         /// `cell`, `axis` or `contender`.
         part: &'static str,
-        /// As it was asked for.
+        /// The requested name.
         asked: String,
-        /// What there is instead.
+        /// What exists instead.
         why: String,
     },
 }

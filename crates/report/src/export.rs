@@ -1,4 +1,4 @@
-//! The report folder: every form of a run that others can work with.
+//! The report folder: a run in every file format.
 //! In: a run's material, a folder, which forms. Out: files below that folder, and their names.
 
 mod bonnie;
@@ -79,8 +79,7 @@ pub const CSV: [(&str, CsvTable); 4] = [
     ("printed", passes::printed),
 ];
 
-/// Writes a report of a run into a folder, which is made where it is missing; what an earlier report wrote there is replaced.
-/// Answers with the files that were written.
+/// Writes a report of a run into a folder, which is created if missing; the files of an earlier report are replaced. Returns the files written.
 ///
 /// # Errors
 /// A run that cannot be judged, a chart that cannot be drawn, a folder that cannot be written or holds something else.
@@ -88,10 +87,10 @@ pub fn write(material: &Material, folder: &Path, formats: &[Format]) -> Result<V
     write_view(material, &View::of(material)?, folder, formats)
 }
 
-/// The same of a view that is at hand, with what was added to it ([`View::published`]).
+/// The same for an existing view, with what was added to it ([`View::published`]).
 ///
 /// # Errors
-/// As [`write()`], but for judging.
+/// As [`write()`], without judging.
 pub fn write_view(
     material: &Material,
     view: &View,
@@ -170,12 +169,12 @@ pub fn markdown(view: &View) -> String {
     tables.chain(costs).map(|sheet| sheet.to_markdown() + "\n").collect()
 }
 
-/// No workload's table begins with two dashes, so none is written over.
+/// The names of workloads' tables never begin with two dashes, so none is overwritten.
 fn pivot_name(axis: &AxisView, ending: &str) -> String {
     format!("tables/by--{}.{ending}", crate::view::slug(&axis.name))
 }
 
-/// The files of a report, by their names below its folder. Names are made of slugs, so none of them leads out of it.
+/// The files of a report, by their names below its folder. Names are made of slugs, so none of them leads out of the folder.
 #[derive(Default)]
 struct Files(Vec<folder::File>);
 

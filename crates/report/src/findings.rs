@@ -1,4 +1,4 @@
-//! Findings that are no figures of a run: sentences, and a table of what was seen of each contender.
+//! Findings that are not figures of a run: sentences, and a table of observations for each contender.
 //! In: [`Findings`]. Out: one HTML file that needs no network; the terminal draws the same.
 
 use crate::page_head::page_head;
@@ -7,10 +7,10 @@ use maud::{DOCTYPE, Markup, html};
 const STYLE: &str = include_str!("../assets/page.css");
 const OWN_STYLE: &str = include_str!("../assets/findings.css");
 
-/// What was found, for people.
+/// Findings, ready to show.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// What was asked, as a heading.
+    /// The question, as a heading.
     pub title: String,
     /// The answer, a sentence each, the most important first.
     pub answers: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Findings {
     pub columns: Vec<String>,
     /// The rows, under headings.
     pub groups: Vec<Group>,
-    /// What must be known beside them, a paragraph each.
+    /// What readers must know in addition, a paragraph each.
     pub notes: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct Row {
     pub name: String,
     /// The same in a sentence, where there is one.
     pub about: Option<String>,
-    /// Whether it tells more of the row above.
+    /// Whether it is a detail of the row above.
     pub minor: bool,
     /// A cell for each contender.
     pub cells: Vec<Cell>,
@@ -49,28 +49,28 @@ pub struct Row {
 pub struct Cell {
     /// In a word or two.
     pub text: String,
-    /// How it is meant.
+    /// Its tone.
     pub tone: Tone,
-    /// What was seen, in a sentence.
+    /// The observation, in a sentence.
     pub seen: Option<String>,
 }
 
-/// How a cell is meant.
+/// The tone of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Neutral.
     #[default]
     Plain,
     /// As it should be.
     Good,
-    /// Not as one would wish, and said.
+    /// Undesirable, but reported.
     Warning,
     /// Broken.
     Broken,
 }
 
 impl Cell {
-    /// A cell that is as it is.
+    /// A neutral cell.
     pub fn plain(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
@@ -87,7 +87,7 @@ impl Tone {
     }
 }
 
-/// A page without programs, which loads nothing.
+/// A page without scripts, which loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// The page.
@@ -138,7 +138,7 @@ fn table(findings: &Findings) -> Markup {
     }
 }
 
-/// What was seen where something was broken.
+/// The observations where something was broken.
 fn seen(findings: &Findings) -> Markup {
     let rows = || findings.groups.iter().flat_map(|group| &group.rows);
     let said = |row: &Row| row.cells.iter().any(|cell| cell.seen.is_some());

@@ -1,6 +1,6 @@
-//! The gallery: one page of many published runs, and the ledgers that its figures lead to.
-//! In: [`Gallery`], numbered lists that name nothing twice, and the ledgers' bytes. Out: a folder that any browser or web server shows.
-//! Nothing of an entry reaches the page as markup: the page's program puts all of it in as text.
+//! The gallery: one page of many published runs, and the ledgers behind its figures.
+//! In: [`Gallery`], numbered lists without duplicates, and the ledgers' bytes. Out: a folder that any browser or web server can show.
+//! No content of an entry reaches the page as markup: the page's script inserts all of it as text.
 
 use crate::ReportError;
 use crate::export::write_files;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const STYLE: &str = include_str!("../assets/gallery.css");
 const PROGRAM: &str = include_str!("../assets/gallery.js");
-/// Nothing is loaded from anywhere, and nothing but the page's own program runs.
+/// The page loads nothing, and runs only its own script.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
@@ -26,21 +26,21 @@ pub struct Gallery {
     pub kernels: Vec<String>,
     /// Filesystems.
     pub filesystems: Vec<String>,
-    /// Contenders, by what they are called whatever disk they were on.
+    /// Contenders, by their names without the disk.
     pub contenders: Vec<String>,
     /// Work, at a scale and with settings.
     pub works: Vec<Work>,
-    /// Lines of work that contenders were ranked in.
+    /// Rows that rank contenders.
     pub lines: Vec<Line>,
-    /// Runs that were published, and judged as they state.
+    /// Published runs whose judgement matches what they state.
     pub entries: Vec<Entry>,
     /// Ratios over entries.
     pub pools: Vec<Pool>,
-    /// Published claims, and how they fared.
+    /// Published claims and their verdicts.
     pub claims: Vec<Claim>,
-    /// What others have published, as entries of their own.
+    /// Figures that others published, as entries of their own.
     pub sources: Vec<Source>,
-    /// What was refused: which, and why.
+    /// Refused runs, with the reason.
     pub refused: Vec<(String, String)>,
     /// Whether lists of ratios had to be cut to keep the page small.
     pub cut: bool,
@@ -83,7 +83,7 @@ pub struct Entry {
     pub model: String,
     /// The machine, in words.
     pub machine: String,
-    /// Which machine it is, as far as that can be known: entries of one number are of one machine.
+    /// Number of its machine, as far as it is known: entries with the same number are of one machine.
     pub number: usize,
     /// Indices into [`Gallery::kernels`].
     pub kernels: Vec<usize>,
@@ -91,18 +91,18 @@ pub struct Entry {
     pub filesystems: Vec<usize>,
     /// Indices into [`Gallery::works`].
     pub works: Vec<usize>,
-    /// Whom to take, in words.
+    /// Which contender to take, in words.
     pub answer: String,
     /// How certain that is, in words.
     pub certainty: String,
     /// Blocks.
     pub blocks: u32,
-    /// For each of its lines the index into [`Gallery::lines`], then for each contender of it three numbers: index into
-    /// [`Gallery::contenders`], times worse than the best in hundredths, and what may be said, an index into the page's list of relations.
+    /// For each of its lines the index into [`Gallery::lines`], then for each of its contenders three numbers: index into
+    /// [`Gallery::contenders`], times worse than the best in hundredths, and the verdict, an index into the page's list of relations.
     pub ranks: Vec<Vec<u32>>,
 }
 
-/// A ratio over entries: an array, since there are many.
+/// A ratio over entries: an array to save space, since there are many.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pool(
     /// Index of the class of disk; -1 for all.
@@ -132,10 +132,9 @@ pub struct Claim {
     pub text: String,
     /// Index into [`Gallery::sources`].
     pub source: Option<usize>,
-    /// Kind of device that it was said of.
+    /// Kind of device that it is about.
     pub device: String,
-    /// What became of it in each entry that could test it: index into [`Gallery::entries`], and 0 for holds, 1 for reversed, 2 for no
-    /// difference shown.
+    /// Its verdict in each entry that could test it: index into [`Gallery::entries`], and 0 for holds, 1 for reversed, 2 for no difference shown.
     pub tested: Vec<(usize, u8)>,
 }
 
@@ -146,26 +145,26 @@ pub struct Source {
     pub title: String,
     /// When it was published.
     pub year: String,
-    /// What was measured on.
+    /// The hardware measured on.
     pub hardware: String,
     /// Its figures: workload, operation with cache, filesystem with options, value with unit.
     pub figures: Vec<[String; 4]>,
 }
 
 impl Gallery {
-    /// A ratio to so many digits as a page shows.
+    /// A ratio with as many digits as a page shows.
     pub fn rounded(value: f64) -> f64 {
         let digits = 10f64.powi(3 - value.abs().max(1e-9).log10().floor() as i32);
         (value * digits).round() / digits
     }
 }
 
-/// Where in the site an entry's ledger lies; ids are letters, digits and dashes.
+/// Path of an entry's ledger within the site; ids are letters, digits and dashes.
 pub fn ledger_name(id: &str) -> String {
     format!("ledgers/{id}.json.gz")
 }
 
-/// Writes the site: the page and the ledgers by the ids of their entries. What an earlier gallery left there is replaced.
+/// Writes the site: the page and the ledgers by the ids of their entries. The files of an earlier gallery are replaced.
 ///
 /// # Errors
 /// A folder that cannot be written or holds something else.
@@ -177,7 +176,7 @@ pub fn write(
 ) -> Result<PathBuf, ReportError> {
     let page = ("index.html".to_owned(), page(gallery)?.into_bytes());
     let ledgers = ledgers.into_iter().map(|(id, bytes)| (ledger_name(&id), bytes));
-    // Two galleries are two reports to the folder, so that nothing of the earlier one stays.
+    // The folder treats two galleries as two reports, so that no file of the earlier one remains.
     write_files(folder, &format!("gallery {stamp}"), &std::iter::once(page).chain(ledgers).collect::<Vec<_>>())?;
     Ok(folder.join("index.html"))
 }
@@ -187,7 +186,7 @@ pub fn write(
 /// # Errors
 /// Never in practice: all of it is text and numbers.
 pub fn page(gallery: &Gallery) -> Result<String, ReportError> {
-    // Within a script nothing may look like its end.
+    // Escaped so that nothing within the script looks like its end.
     let refused =
         |error: serde_json::Error| ReportError::Judging { run: "of the gallery".into(), answer: error.to_string() };
     let data = serde_json::to_string(gallery).map_err(refused)?.replace('<', "\\u003c");

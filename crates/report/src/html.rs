@@ -1,5 +1,5 @@
 //! The page: one file that needs no network, for screens of any size, paper, keyboards and screen readers.
-//! In: a view, its material and chart values. Out: HTML; every text of others is escaped by the library.
+//! In: a view, its material and chart values. Out: HTML; the library escapes all external text.
 
 mod clients;
 mod costs;
@@ -22,21 +22,20 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
-/// The page's own programs alone run, and it loads nothing.
+/// The page runs only its own scripts and loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// Where a page leads where it is one of several; a page that stands alone leads nowhere.
+/// Links of a page that is one of several; a standalone page has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Links {
-    /// Addresses and their words, at the top of the page.
+    /// Addresses and their texts, at the top of the page.
     pub top: Vec<(String, String)>,
-    /// What comes before the name of a cell, `workload/operation/contender` with reserved signs encoded, in the address of what its
-    /// figure rests on.
+    /// Prefix of the address of a cell's evidence; the name of the cell, `workload/operation/contender` with reserved characters encoded, follows it.
     pub why: Option<String>,
 }
 
 impl Links {
-    /// The address of what a cell's figure rests on.
+    /// The address of the evidence of a cell.
     fn why(&self, workload: &WorkloadView, row: &RowView, contender: &str) -> Option<String> {
         let cell = format!("{}/{}/{contender}", workload.name, row.key);
         self.why.as_ref().map(|before| format!("{before}{}", crate::pages::encoded(&cell)))
@@ -98,7 +97,7 @@ pub fn linked_page(material: &Material, view: &View, charts: &ChartData, links: 
     Ok(page.into_string())
 }
 
-/// JSON within a page: no sign that could end the element that holds it.
+/// JSON within a page: without characters that could end its element.
 fn embedded(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
@@ -112,7 +111,7 @@ fn head(view: &View) -> Markup {
     }
 }
 
-/// The answer: each workload in a line, what else one must know, how reliable it is and what is open.
+/// The answer: a line for each workload, further facts, how reliable it is and what is open.
 fn answer(view: &View) -> Markup {
     let answer = &view.answer;
     let run = &view.run;
@@ -152,7 +151,7 @@ fn answer(view: &View) -> Markup {
     }
 }
 
-/// Each contender held against the one in use, line by line.
+/// Each contender compared with the one in use, line by line.
 fn against(view: &View) -> Markup {
     let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) else { return html! {} };
     let names: Vec<String> = found.others.iter().map(|&place| view.contenders[place].name.clone()).collect();
@@ -209,7 +208,7 @@ fn parts(view: &View) -> Vec<(&str, Vec<Line<'_>>)> {
     parts
 }
 
-/// A section that unfolds, under its heading.
+/// A collapsible section, under its heading.
 fn folded(id: &str, heading: &str, content: &Markup) -> Markup {
     html! {
         section aria-labelledby=(id) {
@@ -243,7 +242,7 @@ fn reliable(view: &View) -> Markup {
     }
 }
 
-/// Why a run ended; what was open then the answer counts by its own rule.
+/// Why a run ended; comparisons that were open then are left to the answer, which counts them by its own rule.
 fn why_it_ended(ending: &str) -> &str {
     let end = [" with ", "; ", ". "].iter().filter_map(|sign| ending.find(sign)).min();
     end.map_or(ending, |end| &ending[..end]).trim_end_matches('.')
@@ -351,7 +350,7 @@ fn controls(view: &View) -> Markup {
     }
 }
 
-/// The light palette of `assets/charts.js`, which reads well on both grounds.
+/// The light palette of `assets/charts.js`, which is readable on light and dark backgrounds.
 fn swatch(slot: usize) -> &'static str {
     const COLOURS: [&str; 12] = [
         "#0072b2", "#d55e00", "#009e73", "#c2608f", "#4ba6d8", "#d99300", "#4b3f9e", "#882255", "#8a8a28", "#7a4a21",

@@ -1,6 +1,6 @@
-//! Shows what was measured: tables in the terminal, a page with charts, and files for others to work with.
-//! In: the records of one run in the ledger, judged by the one table that also stopped the run. Out: text and files.
-//! Knows nothing of how anything was measured.
+//! Shows results: tables in the terminal, a page with charts, and files for other programs.
+//! In: the records of one run in the ledger, judged by the same table as the stopping rule. Out: text and files.
+//! Independent of how anything was measured.
 
 pub mod chart;
 mod error;

@@ -1,6 +1,6 @@
-//! The page of a run that is under way: it updates itself, and ends as the run's report.
-//! In: news, as the run makes them. Out: HTML, a script, and the JSON that the script reads.
-//! What is shown is what was judged: ratios, intervals and words are those of the report.
+//! The page of a running run: it updates itself, and becomes the run's report at the end.
+//! In: news of the run. Out: HTML, a script, and the JSON that the script reads.
+//! The page shows what was judged: ratios, intervals and words are those of the report.
 
 use crate::ReportError;
 use crate::page_head::page_head;
@@ -14,34 +14,34 @@ const OWN_STYLE: &str = include_str!("../assets/live.css");
 /// The script of the page.
 pub const SCRIPT: &str = include_str!("../assets/live.js");
 
-/// One piece of news: the newest of each kind is what a page shows.
+/// One piece of news; a page shows the newest of each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, IntoStaticStr)]
 #[serde(untagged)]
 #[strum(serialize_all = "kebab-case")]
 pub enum News {
-    /// Where the run is.
+    /// The position of the run.
     Place(Place),
-    /// What a trial does.
+    /// The current step of a trial.
     Step(Step),
-    /// How far a phase is.
+    /// The progress of a phase.
     Progress(Progress),
-    /// Who is ahead.
+    /// The current ranking.
     Standings(Standings),
     /// Latency of the current phase.
     Latency(Latency),
-    /// What the disk does.
+    /// Disk activity.
     Disk(Disk),
     /// The last lines of the log, the oldest first.
     Log(Vec<Line>),
-    /// What may make figures doubtful, the latest first.
+    /// Warnings that may make figures doubtful, the latest first.
     Warnings(Vec<String>),
-    /// What this page costs.
+    /// What serving this page costs.
     Cost(Cost),
     /// The run has ended.
     Ended(Ended),
 }
 
-/// Where a run is.
+/// The position of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Place {
     /// Trials in the ledger.
@@ -50,46 +50,46 @@ pub struct Place {
     pub of: usize,
     /// Block, from 1; 0 before the first.
     pub block: u32,
-    /// The contender at work.
+    /// The current contender.
     pub contender: String,
-    /// The workload at work.
+    /// The current workload.
     pub workload: String,
-    /// Seconds that the rest will take: at most, where there is a budget; else by the trials so far, absent where none has ended.
+    /// Seconds that the rest will take: at most, where there is a budget; else estimated from the trials so far, absent where none has ended.
     pub left_s: Option<f64>,
 }
 
-/// What a trial does.
+/// The current step of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Step {
-    /// Making, mounting, the title of a phase.
+    /// Making, mounting, or the title of a phase.
     pub text: String,
     /// Whether it is a phase, whose progress follows.
     pub phase: bool,
 }
 
-/// How far a phase is.
+/// The progress of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Progress {
     /// Files, entries or blocks done.
     pub items: u64,
-    /// Of how many, where that is known.
+    /// Their total, where it is known.
     pub of: Option<u64>,
     /// Bytes moved.
     pub bytes: u64,
 }
 
-/// Who is ahead after a block.
+/// The ranking after a block.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Standings {
-    /// Blocks that it rests on.
+    /// Blocks that it is based on.
     pub block: u32,
     /// In a line.
     pub line: String,
-    /// What the stopping rule says of going on.
+    /// The decision of the stopping rule.
     pub decision: String,
     /// Operations, in the order of the plan.
     pub operations: Vec<Operation>,
-    /// Operations that are left out for their number.
+    /// Number of operations that are left out to keep the list short.
     pub more: usize,
 }
 
@@ -143,10 +143,10 @@ pub struct LatencyRow {
     pub p99: String,
 }
 
-/// What the disk does, a point for each second that was watched.
+/// Disk activity, a point for each second.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Disk {
-    /// What is watched, in words.
+    /// What is observed, in words.
     pub name: String,
     /// The last minutes, the oldest first.
     pub points: Vec<DiskPoint>,
@@ -155,33 +155,33 @@ pub struct Disk {
 /// The disk in one second.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DiskPoint {
-    /// Seconds since the run's sitting began.
+    /// Seconds since the program began or resumed the run.
     pub at_s: f64,
     /// Bytes read a second.
     pub read: f64,
     /// Bytes written a second.
     pub written: f64,
-    /// Share of the time in which it had something to do.
+    /// Share of the time in which it was busy.
     pub busy: f64,
 }
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Line {
-    /// When, as people write it, UTC.
+    /// Date and time, UTC, formatted for readers.
     pub time: String,
     /// What.
     pub text: String,
 }
 
-/// What the page costs the machine that measures.
+/// What the page costs the measuring machine.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Cost {
     /// CPU time of the thread that serves the page, milliseconds.
     pub served_ms: f64,
-    /// Time in which the run made news, milliseconds.
+    /// Time that the run spent on preparing news, milliseconds.
     pub prepared_ms: f64,
-    /// Seconds since the run's sitting began.
+    /// Seconds since the program began or resumed the run.
     pub elapsed_s: f64,
 }
 
@@ -190,12 +190,12 @@ pub struct Cost {
 pub struct Ended {
     /// In a sentence.
     pub text: String,
-    /// Whether there is a report to go to.
+    /// Whether there is a report to show.
     pub report: bool,
 }
 
 impl News {
-    /// The kind, by which the page knows it.
+    /// The kind, as the page identifies it.
     pub fn topic(&self) -> &'static str {
         self.into()
     }

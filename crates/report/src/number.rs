@@ -1,6 +1,6 @@
-//! Figures as people read them: one unit a workload, and no more digits than the intervals of a row allow.
+//! Figures for readers: one unit a workload, and no more digits than the intervals of a row allow.
 //! In: values in base units (bytes or items a second, seconds). Out: scaled text with its unit.
-//! Exact values go to CSV and JSON elsewhere; nothing here rounds what is kept.
+//! Exact values go to CSV and JSON elsewhere; stored values are never rounded here.
 
 use records::program::Figure;
 use serde::Serialize;
@@ -17,11 +17,11 @@ const PLAIN_DIGITS: i32 = 3;
 pub struct Unit {
     /// What base values are divided by.
     pub divisor: f64,
-    /// Its sign, as it stands beside the figure: `MB/s`, `k/s`, `ms`.
+    /// Its symbol, as shown after the figure: `MB/s`, `k/s`, `ms`.
     pub sign: &'static str,
     /// The unit in words, for screen readers and axes.
     pub words: &'static str,
-    /// What figures are rounded to, in this unit; each for itself where there is none.
+    /// What figures are rounded to, in this unit; `None`: each figure by itself.
     #[serde(skip)]
     step: Option<f64>,
 }
@@ -37,7 +37,7 @@ const ITEMS: [Unit; 3] = [
     Unit::new(1e3, "k/s", "thousand operations a second"),
     Unit::new(1.0, "/s", "operations a second"),
 ];
-/// Whatever the unit of a figure is that a program prints; it stands in the title of the row.
+/// Units of figures that programs print, whatever their own unit is; that is in the title of the row.
 const PRINTED: [Unit; 3] =
     [Unit::new(1e6, "M", "millions"), Unit::new(1e3, "k", "thousands"), Unit::new(1.0, "", "as printed")];
 const SECONDS: [Unit; 4] = [
@@ -52,21 +52,21 @@ impl Unit {
         Unit { divisor, sign, words, step: None }
     }
 
-    /// Figures that stand side by side are rounded alike: by what the intervals of half of them allow.
+    /// Rounds figures in one row alike: as the intervals of half of them allow.
     pub fn rounded(self, figures: impl Iterator<Item = (f64, Option<f64>)>) -> Unit {
         let mut steps: Vec<f64> = figures.filter_map(|(value, half)| self.own_step(value, half)).collect();
         steps.sort_by(f64::total_cmp);
         Unit { step: steps.get(steps.len() / 2).copied(), ..self }
     }
 
-    /// The place of the last digit that a figure is worth; `None` of nothing.
+    /// The place of the last significant digit of a figure; `None` for zero.
     fn own_step(&self, value: f64, half_width: Option<f64>) -> Option<f64> {
         let value = (value / self.divisor).abs();
         let digits = self.half(half_width).map_or(PLAIN_DIGITS, |half| digits(value, half));
         (value > 0.0 && value.is_finite()).then(|| 10f64.powi(leading(value) + 1 - digits))
     }
 
-    /// A half-width in this unit, where there is one to go by.
+    /// A half-width in this unit, where there is a usable one.
     fn half(&self, half_width: Option<f64>) -> Option<f64> {
         half_width.map(|half| half / self.divisor).filter(|half| half.is_finite() && *half > 0.0)
     }
@@ -88,7 +88,7 @@ impl Unit {
         units.iter().find(fits).copied().unwrap_or_else(fallback)
     }
 
-    /// A duration in nanoseconds in the unit that suits it alone.
+    /// A duration in nanoseconds in its most readable unit.
     pub fn of_nanoseconds(nanoseconds: f64) -> String {
         let seconds = nanoseconds / 1e9;
         let unit = Unit::for_row(Figure::Seconds, std::iter::once(seconds));
@@ -139,7 +139,7 @@ fn significant(value: f64, digits: i32) -> String {
     if decimals >= 0 {
         return format!("{value:.*}", decimals as usize);
     }
-    // Above the allowed digits the integer part is rounded too: 10463 with three digits reads 10500.
+    // Above the allowed digits the integer part is rounded too: 10463 with three digits becomes 10500.
     let step = 10f64.powi(-decimals);
     if value.abs() < 1e6 && digits >= PLAIN_DIGITS && leading < MOST_DIGITS {
         return format!("{value:.0}");
@@ -147,12 +147,12 @@ fn significant(value: f64, digits: i32) -> String {
     format!("{:.0}", (value / step).round() * step)
 }
 
-/// All digits that the value has, for samples.
+/// All digits of the value, for samples.
 pub fn exact(value: f64) -> String {
     format!("{value}")
 }
 
-/// The same; nothing where nothing was measured.
+/// The same; empty where nothing was measured.
 pub fn maybe(value: Option<f64>) -> String {
     value.map(exact).unwrap_or_default()
 }
@@ -167,7 +167,7 @@ pub fn high(interval: Option<(f64, f64)>) -> String {
     maybe(interval.map(|(_, high)| high))
 }
 
-/// A count in few letters: 512, 65.5k, 1.31M.
+/// A count in few characters: 512, 65.5k, 1.31M.
 pub fn count(value: f64) -> String {
     match value {
         value if value < 10_000.0 => format!("{value:.0}"),
@@ -186,12 +186,12 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// What stands behind a ratio whose interval is known: ` (1.2 to 1.8)`.
+/// The interval shown after a ratio: ` (1.2 to 1.8)`.
 pub fn range(interval: Option<(f64, f64)>) -> String {
     interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", ratio(low), ratio(high)))
 }
 
-/// How many times, for a glance: 1, 1.04, 1.6, 16, 160. The judge's digits; but "at most" wants a number, however large.
+/// A ratio for a quick reading: 1, 1.04, 1.6, 16, 160. The judge's digits; but "at most" needs a number, however large.
 pub fn times(value: f64) -> String {
     match value {
         1.0 => "1".into(),
@@ -200,7 +200,7 @@ pub fn times(value: f64) -> String {
     }
 }
 
-/// The same with as many digits after the point in every line of a column; the best is 1.
+/// The same with equal decimals in every line of a column; the best is 1.
 pub fn aligned_ratio(value: f64) -> String {
     match value {
         1.0 => "1".into(),
@@ -220,7 +220,7 @@ pub fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The number that a setting is, in base units: `4`, `128 MiB`, `50 %`; `None` for words.
+/// The number in a setting, in base units: `4`, `128 MiB`, `50 %`; `None` for words.
 pub fn quantity(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits = text.find(|letter: char| !(letter.is_ascii_digit() || ".,_".contains(letter))).unwrap_or(text.len());

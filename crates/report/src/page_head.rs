@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-/// The head of a page that `version` of this program made. `policy`: what the page may load, where no server says it.
+/// The head of a page, made by `version` of this program. `policy`: what the page may load, if no server sends a policy.
 pub(crate) fn page_head(title: &str, version: &str, policy: Option<&str>, styles: &[&str], more: &Markup) -> Markup {
     html! {
         head {

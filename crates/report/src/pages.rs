@@ -1,5 +1,5 @@
-//! Pages that lead through a ledger: its runs, two of them side by side, and what a figure rests on.
-//! In: lines that are ready to be shown. Out: HTML without a script; every text of others is escaped by the library.
+//! Pages for browsing a ledger: its runs, two of them side by side, and the evidence of a figure.
+//! In: lines that are ready to be shown. Out: HTML without a script; the library escapes all external text.
 //! The page of a run is that of its report ([`crate::html`]), with links to these.
 
 mod compared;
@@ -18,7 +18,7 @@ use maud::{DOCTYPE, Markup, html};
 const STYLE: &str = include_str!("../assets/page.css");
 const OWN_STYLE: &str = include_str!("../assets/pages.css");
 
-/// A text within the query of an address: every sign but letters, digits and `-._~` is encoded (RFC 3986, section 2.3).
+/// A text within the query of an address: every character but letters, digits and `-._~` is encoded (RFC 3986, section 2.3).
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -30,7 +30,7 @@ pub fn encoded(text: &str) -> String {
     out
 }
 
-/// The way back: addresses and their words.
+/// The navigation links: addresses and their texts.
 pub(crate) fn way(links: &[(String, String)]) -> Markup {
     html! {
         @if !links.is_empty() {

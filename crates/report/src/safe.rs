@@ -1,14 +1,14 @@
-//! Text of others (labels, error messages, file names) made harmless where it is shown.
+//! Makes external text (labels, error messages, file names) harmless where it is shown.
 //! In: any text. Out: text without control characters for terminals, without formulas for spreadsheets.
 //! HTML and SVG are escaped by the libraries that write them.
 
-/// Longest text of others that is shown in one place, in characters.
+/// Longest external text that is shown in one place, in characters.
 const LONGEST: usize = 4000;
 
-/// Colours that tables are painted in, and their end; all that a text of others could do with them is to be coloured.
+/// Colours of tables, and their end; external text could only use them to colour itself.
 const OWN_COLOURS: [&str; 6] = ["\u{1b}[1m", "\u{1b}[1;32m", "\u{1b}[32m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"];
 
-/// For terminals and plain text: control characters and those that reorder text become visible.
+/// For terminals and plain text: makes control characters and those that reorder text visible.
 pub fn terminal(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\n' | '\t' => ' ',
@@ -17,7 +17,7 @@ pub fn terminal(text: &str) -> String {
     text.chars().take(LONGEST).map(shown).collect()
 }
 
-/// For the last step before a terminal: as [`terminal`], with the line ends, tabs and colours that were put there on purpose.
+/// For the last step before a terminal: as [`terminal`], but keeps intended line ends, tabs and colours.
 pub fn screen(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,7 +34,7 @@ pub fn screen(text: &str) -> String {
     shown
 }
 
-/// A letter, or a picture of one that would drive the terminal: Unicode has one for each of ASCII's control characters.
+/// A character, or a picture of it if it would control the terminal: Unicode has one for each ASCII control character.
 fn visible(letter: char) -> char {
     match letter {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
@@ -44,7 +44,7 @@ fn visible(letter: char) -> char {
     }
 }
 
-/// For CSV and spreadsheets: a text that a spreadsheet would take as a formula is led by an apostrophe.
+/// For CSV and spreadsheets: prefixes an apostrophe to text that a spreadsheet would take as a formula.
 pub fn spreadsheet(text: &str) -> String {
     let clean = terminal(text);
     let formula = clean.trim_start().starts_with(['=', '+', '-', '@', '|', '%']);
@@ -69,7 +69,7 @@ pub fn markdown(text: &str) -> String {
     escaped
 }
 
-/// Characters that change the direction of what follows or are not seen.
+/// Characters that change the direction of text or are invisible.
 fn is_reordering(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -26,7 +26,7 @@ use judge::duration;
 use style::Tone;
 use unicode_width::UnicodeWidthStr;
 
-/// Everything about a run: one table and verdict a workload, then what it rests on.
+/// Everything about a run: one table and verdict per workload, then the evidence.
 pub fn show(view: &View, style: Style) -> String {
     let mut text = String::new();
     line(&mut text, &style.paint(Tone::Heading, &safe::terminal(&view.run.title)));

@@ -1,4 +1,4 @@
-//! What there is to show of a run, in one place: the terminal, the page and every export read these values.
+//! All values to show of a run, in one place: the terminal, the page and every export read them.
 //! In: records of the ledger and the judge's table of them. Out: a [`View`], in base units, nothing rounded.
 //! Twins are hidden, trials that were set aside are counted, failed contenders are listed with their reason.
 
@@ -57,19 +57,19 @@ use records::program::Figure;
 use serde::Serialize;
 use strum::IntoStaticStr;
 
-/// A durable figure is shown beside the returned one where they differ by more than this share.
+/// A durable figure is shown next to the returned one if they differ by more than this share.
 pub const WORTH_SHOWING: f64 = 0.20;
 
-/// Everything that a report of one run says.
+/// All content of a report of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct View {
     /// The run itself.
     pub run: RunView,
     /// Which to take.
     pub answer: AnswerView,
-    /// Those that are compared, in the order of the answer, twins left out.
+    /// The contenders, in the order of the answer, without twins.
     pub contenders: Vec<ContenderView>,
-    /// One section each, in the order of the plan. Files have a form of their own for them.
+    /// One section each, in the order of the plan. Files have their own format for them.
     #[serde(skip)]
     pub workloads: Vec<WorkloadView>,
     /// What was varied, and which contenders differ in that alone.
@@ -80,38 +80,38 @@ pub struct View {
     pub variants: Vec<VariantsView>,
     /// The same work with one number varied.
     pub scalings: Vec<ScalingView>,
-    /// What several clients did side by side, one for each workload and contender that had several.
+    /// Results of several parallel clients, one for each workload and contender that had several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientsView>,
-    /// Scores as IO500 computes them, where its work was done; no verdict rests on them.
+    /// Scores as IO500 computes them, if its work was done; no verdict uses them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<ScoreView>,
-    /// What it costs beside speed, one for each workload.
+    /// Costs other than speed, one for each workload.
     pub costs: Vec<CostsView>,
-    /// The machines, where shards of several were put together.
+    /// The machines, if shards of several were merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machines: Option<MachinesView>,
-    /// The raw device beneath, where it was measured.
+    /// The raw device below the filesystems, where it was measured.
     pub device: Vec<DeviceRow>,
-    /// What belongs beside the verdict as a whole.
+    /// Warnings about the verdict as a whole.
     pub warnings: Vec<String>,
     /// Trials that failed.
     pub failures: Vec<FailureView>,
-    /// How many trials there are and what became of them.
+    /// How many trials there are, by outcome.
     pub counts: Counts,
     /// Noise of the machine by the twin, a share; absent without a twin.
     pub noise_floor: Option<f64>,
-    /// Smallest difference that is called one, a share.
+    /// Smallest difference that counts, a share.
     pub smallest_effect: f64,
-    /// Contenders held against the one that is in use now, where one was named ([`View::hold_against`]).
+    /// Contenders compared with the one in use now, where one was named ([`View::hold_against`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<AgainstView>,
-    /// Figures that others have published, shown beside one's own and part of no statistics. Empty unless handed in.
+    /// Figures that others published, shown next to the measured ones and not part of any statistics. Empty unless added.
     pub published: Vec<PublishedView>,
-    /// The judge's table, whole.
+    /// The complete table of the judge.
     #[serde(skip)]
     pub table: Table,
-    /// What the judge says of it.
+    /// The judgement of that table.
     #[serde(skip)]
     pub judgement: judge::Judgement,
 }
@@ -125,45 +125,45 @@ pub struct ContenderView {
     pub slot: usize,
     /// Name in tables.
     pub name: String,
-    /// Why it takes no part (any more).
+    /// Why it dropped out or cannot take part.
     pub error: Option<String>,
-    /// How it differs from the published option set that it stands for; absent where it stands for none but itself.
+    /// How it differs from the published option set that it represents; absent where it represents only itself.
     pub nearest: Option<records::Nearest>,
-    /// What it does for the safety of data, in words; absent where not known.
+    /// Its durability, in words; absent where not known.
     pub safety: Option<String>,
-    /// What power cuts showed of it, or of one of the same class, in words; absent where nothing is known.
+    /// Results of power cuts for it, or for one of the same class, in words; absent where nothing is known.
     pub measured: Option<String>,
-    /// The same in as few words as fit below a name; empty where all contenders are alike.
+    /// The same, short enough to fit below a name; empty where all contenders are equal.
     pub badge: String,
-    /// What its kernel ran on.
+    /// The backend of its kernel.
     pub backend: Backend,
     /// The same as flags.
     #[serde(skip)]
     pub durability: Durability,
-    /// What ageing left before the work, in words: layout, fill, free space; absent where it was fresh.
+    /// The state after ageing, before the work, in words: layout, fill, free space; absent where it was fresh.
     pub age: Option<String>,
-    /// What was asked for, flattened.
+    /// The requested options, flattened.
     pub asked: Vec<(String, String)>,
-    /// Options as asked for and as read back.
+    /// Options as requested and as read back.
     pub options: Vec<OptionFound>,
-    /// What else was found after mounting, flattened.
+    /// Other properties read back after mounting, flattened.
     pub found: Vec<(String, String)>,
-    /// What was found after unmounting, flattened, of the last trial.
+    /// Properties read back after unmounting, flattened, of the last trial.
     pub closing: Vec<(String, String)>,
-    /// Where it stands on each axis of the plan.
+    /// Its value on each axis of the plan.
     pub axes: Vec<(String, String)>,
 }
 
 /// One workload at one scale.
 #[derive(Debug, Clone)]
 pub struct WorkloadView {
-    /// Name by which the judge's table calls it.
+    /// Its name in the judge's table.
     pub name: String,
     /// Part of file names and of links: lower case letters, digits and dashes; unique.
     pub slug: String,
     /// Heading.
     pub title: String,
-    /// What it does, in words.
+    /// Its description, in words.
     pub about: String,
     /// Scale.
     pub scale: String,
@@ -173,18 +173,18 @@ pub struct WorkloadView {
     pub rows: Vec<RowView>,
     /// The verdict.
     pub sentences: Vec<SentenceView>,
-    /// Notes that hold for every figure of the workload, so that no cell repeats them.
+    /// Notes that apply to every figure of the workload, so that no cell repeats them.
     pub notes: Vec<NoteView>,
 }
 
-/// A sentence of the verdict with what it rests on.
+/// A sentence of the verdict with its evidence.
 #[derive(Debug, Clone, Serialize)]
 pub struct SentenceView {
     /// The sentence.
     pub text: String,
-    /// Not the answer, but what it costs or gives up: a later sentence about the same operation.
+    /// Not the answer, but a cost or a lost safety: a later sentence about the same operation.
     pub aside: bool,
-    /// Cells that it rests on, as `workload/operation/contender`, for `show --why`.
+    /// Cells that support it, as `workload/operation/contender`, for `show --why`.
     pub cells: Vec<String>,
 }
 
@@ -201,11 +201,11 @@ pub struct RowView {
     pub title: String,
     /// Cache state, as claims name it.
     pub cache: String,
-    /// Names of the phases that it is made from.
+    /// Names of the phases it is computed from.
     pub phases: Vec<String>,
     /// The group of workers whose figure it is; None: all of them.
     pub group: Option<String>,
-    /// What is shown.
+    /// Kind of the figure.
     pub figure: Figure,
     /// Whether more is better.
     pub higher_is_better: bool,
@@ -213,7 +213,7 @@ pub struct RowView {
     pub unit: Unit,
     /// Unit of the values in files.
     pub base_unit: String,
-    /// Whether the figures are until durable, so that there is a returned one beside them.
+    /// Whether the figures are until durable, and a returned figure exists, too.
     pub durable: bool,
     /// Whether the two differ by more than [`WORTH_SHOWING`] for a contender.
     pub returned_matters: bool,
@@ -224,7 +224,7 @@ pub struct RowView {
 }
 
 impl RowView {
-    /// What its figures are: title, unit, until when, and whether less is better.
+    /// Description of its figures: title, unit, until when, and whether less is better.
     pub(crate) fn named(&self) -> String {
         let until = if self.durable { ", until durable" } else { "" };
         let less = if self.higher_is_better { "" } else { ", less is better" };
@@ -244,11 +244,11 @@ pub struct CellView {
     pub contender: usize,
     /// The judged figure: until durable where the phase wrote.
     pub figure: Option<FigureView>,
-    /// Until the last call returned, where that is another one.
+    /// Until the last call returned, if that figure differs.
     pub returned: Option<FigureView>,
     /// CPU of the workers, in percent of one core.
     pub cpu: Option<FigureView>,
-    /// How it stands.
+    /// Its standing.
     pub standing: Standing,
     /// How many times worse than the best.
     pub ratio: Option<f64>,
@@ -258,7 +258,7 @@ pub struct CellView {
     pub of_device: Option<f64>,
     /// Why there is no figure.
     pub missing: Option<String>,
-    /// What belongs beside the figure.
+    /// Notes on the figure.
     pub notes: Vec<NoteView>,
     /// Every pass of every trial, in the order of time, those set aside included.
     pub samples: Vec<SampleView>,
@@ -275,7 +275,7 @@ pub struct FigureView {
     pub min: f64,
     /// Largest value.
     pub max: f64,
-    /// Trials that it rests on.
+    /// Trials that it is based on.
     pub trials: usize,
     /// Relative standard deviation, a share.
     pub rsd: Option<f64>,
@@ -290,7 +290,7 @@ impl FigureView {
     }
 }
 
-/// How a contender stands in one operation.
+/// Standing of a contender in one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -299,9 +299,9 @@ pub enum Standing {
     Best,
     /// The best estimate, or no difference to it shown: they share the place.
     Tie,
-    /// The best estimate, and the samples do not tell whether it wins.
+    /// The best estimate, but not shown to win.
     Leading,
-    /// The samples do not tell.
+    /// Not separated from the best.
     Unresolved,
     /// Likely worse than the best.
     Likely,
@@ -329,7 +329,7 @@ impl Standing {
     }
 }
 
-/// Something that belongs beside a figure.
+/// A note on a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoteView {
     /// Which kind.
@@ -368,7 +368,7 @@ pub struct DeviceRow {
     pub phase: String,
     /// Short label.
     pub title: String,
-    /// What is shown.
+    /// Kind of the figure.
     pub figure: Figure,
     /// Unit.
     pub unit: Unit,
@@ -378,7 +378,7 @@ pub struct DeviceRow {
     pub range: (f64, f64),
     /// How many samples.
     pub samples: usize,
-    /// What is to be known of them, in few words each.
+    /// Remarks on them, in few words each.
     pub remarks: Vec<String>,
 }
 
@@ -395,20 +395,20 @@ pub struct FailureView {
     pub reason: String,
 }
 
-/// A figure that somebody published about an operation.
+/// A published figure of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PublishedView {
     /// Name of the workload, as [`WorkloadView::name`].
     pub workload: String,
     /// Name of the operation, as [`RowView::key`].
     pub operation: String,
-    /// What was published, of what, with its unit.
+    /// What was published, for which contender, with its unit.
     pub text: String,
     /// Where and when.
     pub source: String,
 }
 
-/// What became of the trials.
+/// Number of trials by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Blocks begun.
@@ -424,7 +424,7 @@ pub struct Counts {
 }
 
 impl WorkloadView {
-    /// A row by its key, slug or title, or by its operation alone where that names only one.
+    /// A row by its key, slug or title, or by its operation alone if that is unique.
     pub fn row(&self, asked: &str) -> Option<&RowView> {
         let exact = |row: &&RowView| row.key == asked || row.slug == asked || row.title == asked;
         let by_operation = |row: &&RowView| row.key.split(':').next() == Some(asked);
@@ -437,7 +437,7 @@ impl WorkloadView {
 }
 
 impl View {
-    /// Whether it was judged by instructions, which are none of time.
+    /// Whether the figures are instruction counts instead of times.
     pub fn counts_instructions(&self) -> bool {
         self.table.operations.iter().any(|operation| operation.unit == records::facts::PER_OPERATION)
     }
@@ -447,12 +447,12 @@ impl View {
         self.workloads.iter().flat_map(|workload| &workload.rows).any(|row| row.cells[place].figure.is_some())
     }
 
-    /// Whether a line is the sum of a workload's steps.
+    /// Whether a row is the sum of a workload's steps.
     pub fn is_sum(&self, row: &RowView) -> bool {
         self.table.operations[row.operation].summary
     }
 
-    /// Whether any line has figures of two contenders.
+    /// Whether any row has figures of two contenders.
     pub(crate) fn compares(&self) -> bool {
         let several = |row: &RowView| row.cells.iter().filter(|cell| cell.figure.is_some()).count() > 1;
         self.workloads.iter().flat_map(|workload| &workload.rows).any(several)
@@ -463,12 +463,12 @@ impl View {
         &self.workloads[line.workload].rows[line.row]
     }
 
-    /// What stands behind "1.3x" of what is worse.
+    /// The words after "1.3x" for something worse.
     pub fn slower(&self) -> &'static str {
         if self.counts_instructions() { "the instructions" } else { "slower" }
     }
 
-    /// What stands behind "1.3x" of what is better.
+    /// The words after "1.3x" for something better.
     pub fn faster(&self) -> &'static str {
         if self.counts_instructions() { "fewer instructions" } else { "faster" }
     }

@@ -1,9 +1,9 @@
 //! Text broken at spaces, for terminals.
-//! In: text of any length. Out: lines that fit, by the columns that their letters take.
+//! In: text of any length. Out: lines that fit, measured in terminal columns.
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Breaks a text at spaces so that no line is wider than `width` columns (a longer word stands alone); the first line begins with
+/// Breaks a text at spaces so that no line is wider than `width` columns (a longer word gets its own line); the first line begins with
 /// `first`, the others with `rest`. Runs of spaces and line ends count as one space.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Every kind of run is answered, and no sentence of its answer contradicts its table.
+//! Every kind of run gets an answer, and no sentence of it contradicts the table.
 
 mod support;
 
@@ -10,7 +10,7 @@ use report::view::{CellView, RowView, Standing, View, WorkloadLine, WorkloadView
 use support::kinds::{at_times, in_guests, on_machines, on_modelled, with_clients};
 use support::{Bench, Size, on_axes, viewed, works};
 
-/// Phrases that no answer has: ends of intervals as headlines, statements that a later sample may refute, nothing to say.
+/// Phrases that no answer contains: ends of intervals as headlines, statements that a later sample may refute, empty statements.
 const NEVER: [&str; 8] =
     ["nothing to compare", "least far behind", "never", "Never", " others lead", "only contender", "NaN", "infx"];
 
@@ -37,13 +37,13 @@ fn place(view: &View, name: &str) -> usize {
     view.contenders.iter().position(|one| one.name == name).unwrap_or_else(|| panic!("{name} is not in the table"))
 }
 
-/// What follows a text, up to the `x` that ends a number of times.
+/// What follows a text, up to the `x` that ends a ratio.
 fn times_after(text: &str, before: &str) -> Option<f64> {
     let rest = text.split(before).nth(1)?;
     rest.split('x').next()?.trim().parse().ok()
 }
 
-/// An answer against its own table.
+/// Compares an answer with its own table.
 fn agrees(bench: &Bench) -> (Material, View) {
     let (material, view) = viewed(bench);
     let found = &view.answer;
@@ -66,7 +66,7 @@ fn agrees(bench: &Bench) -> (Material, View) {
         let rival = place(&view, rival);
         let lines = counted(&view);
         let behind = |row: &&&RowView| row.cells[rival].standing == Standing::Worse;
-        // Of one line that counts, a rival cannot be slower beyond doubt.
+        // With one line that counts, a rival cannot be slower beyond doubt.
         assert!(lines.len() > 1 || !lines.iter().any(|row| behind(&row)), "{headline}\n{screen}");
     }
     for clause in
@@ -82,7 +82,7 @@ fn agrees(bench: &Bench) -> (Material, View) {
         step_agrees(&view, sentence);
     }
     view.answer.workloads.iter().for_each(|line| workload_agrees(&view, line));
-    // A page takes long to draw, and that of more rounds has no other sentences.
+    // A page takes long to draw, and that of more rounds has the same sentences.
     if view.counts.blocks <= 2 {
         page_agrees(&material, &view);
     }
@@ -96,7 +96,7 @@ fn agrees(bench: &Bench) -> (Material, View) {
     (material, view)
 }
 
-/// The worst step of the one to take is one in which it is so far behind in the table.
+/// In the table the chosen contender is this far behind in its worst step.
 fn step_agrees(view: &View, sentence: &str) {
     let take = view.answer.take.as_deref().expect("one is taken");
     let at = place(view, take);
@@ -112,7 +112,7 @@ fn step_agrees(view: &View, sentence: &str) {
     assert!(ratios.iter().any(|ratio| rounds_to(*ratio, times)), "{sentence} {ratios:?}");
 }
 
-/// A text as a page has it, with single spaces between words and no marks of a command.
+/// The text of a page, with single spaces between words and without command markup.
 fn plain(html: &str) -> String {
     let text = html
         .replace("<code class=\"command\">", "")
@@ -135,7 +135,7 @@ fn page_agrees(material: &Material, view: &View) {
     }
 }
 
-/// "ext4 is best; btrfs 1.3x, zfs 5.5x slower": each ratio is that of the workload's sum, and the one that is taken is not shown to be slower.
+/// "ext4 is best; btrfs 1.3x, zfs 5.5x slower": each ratio is that of the workload's sum, and the chosen one is not shown to be slower.
 fn workload_agrees(view: &View, line: &WorkloadLine) {
     let work = view.workloads.iter().find(|work| work.title == line.title).expect("the workload");
     let Some(sum) = work.rows.iter().find(|row| view.is_sum(row)) else { return };
@@ -159,11 +159,11 @@ fn rounds_to(ratio: f64, shown: f64) -> bool {
     judge::factor(ratio).parse::<f64>().is_ok_and(|rounded| (rounded - shown).abs() < 1e-9)
 }
 
-/// Ratio, interval, mark and figures of a line fit each other.
+/// Ratio, interval, mark and figures of a line are consistent.
 fn row_agrees(view: &View, row: &RowView) {
     let better = |a: f64, b: f64| if row.higher_is_better { a > b } else { a < b };
     let figures = |cell: &CellView| cell.figure.as_ref().map(|figure| figure.median);
-    // Guests are ranked apart from what ran on this machine.
+    // Guests are ranked separately from the host.
     let backend = |cell: &CellView| view.contenders[cell.contender].backend;
     for cell in &row.cells {
         let Some(ratio) = cell.ratio else { continue };
@@ -178,14 +178,14 @@ fn row_agrees(view: &View, row: &RowView) {
     }
 }
 
-/// The contender that is taken is at most as far behind as the headline has it, in every line that counts.
+/// In every line that counts, the chosen contender is at most as far behind as in the headline.
 fn taken_agrees(view: &View, take: &str) {
     let at = place(view, take);
     assert!(view.has_figures(at), "{take} has no figures");
     let headline = &view.answer.headline;
     assert!(headline.contains(take) || headline.contains("leave"), "{headline}");
     let bound = view.answer.at_most.expect("what is taken has a bound");
-    // A bound within those that keep data as safely says nothing of the others, which the table has as well.
+    // The bound covers only those that keep data as safely, but the table includes the others as well.
     if headline.contains(" of those ") {
         return;
     }
@@ -252,12 +252,12 @@ fn a_contender_that_dropped_out_is_in_the_answer_with_its_reason() {
     assert!(sentence.starts_with(&format!("{} dropped out: ", lost.name)), "{sentence}");
 }
 
-/// The number behind a text.
+/// The number after a text.
 fn number_after(text: &str, before: &str) -> Option<f64> {
     text.split(before).nth(1)?.split_whitespace().next()?.parse().ok()
 }
 
-/// What the first screen has, in one line.
+/// The text of the first screen, in one line.
 fn screen(view: &View) -> String {
     answer(view, Style::plain(80)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -303,7 +303,7 @@ fn many_clients_are_answered() {
     }
 }
 
-/// "ext4, Write: 4 clients do 2.64 times as much as 1, 66 % of linear scaling." of the figures of the table.
+/// Compares "ext4, Write: 4 clients do 2.64 times as much as 1, 66 % of linear scaling." with the figures of the table.
 fn scaling_agrees(view: &View, sentence: &str) {
     let (who, rest) = sentence.split_once(": ").expect("a colon");
     let (name, title) = who.rsplit_once(", ").expect("a contender and a line");
@@ -332,7 +332,7 @@ fn several_machines_are_answered() {
         assert_eq!(machines.machines.len(), 2);
         assert!(view.warnings.contains(&machines.sentence()), "{:?}", view.warnings);
         for line in &machines.pooled {
-            // Over all machines it is as it is in the table: neither is shown to be ahead of the other both ways round.
+            // Over all machines the result is as in the table: the two are not shown in opposite orders.
             let works = view.workloads.iter().filter(|work| work.name == line.workload);
             let title = |row: &&RowView| view.table.operations[row.operation].doing() == line.title;
             let row = works.flat_map(|work| &work.rows).find(title).expect("the line");
@@ -369,7 +369,7 @@ fn an_answer_measured_in_one_go_has_its_bound_at_another_time() {
     assert_eq!(found.confidence.matches("Measured in").count(), 1, "{}", found.confidence);
     let stated = times_after(&found.confidence, sentence).expect("the bound");
     assert!(rounds_to(later, stated), "{later}: {}", found.confidence);
-    // The command is there once: after what is undecided, or here.
+    // The command appears once: after what is undecided, or here.
     let commands = sentences(&view).iter().map(|one| one.matches("bakeoff resume").count()).sum::<usize>();
     assert_eq!(commands, 1, "{:?}", sentences(&view));
     assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0]);
@@ -406,7 +406,7 @@ fn a_change_of_the_machine_is_named_once() {
     assert_eq!(found.confidence.matches("The machine changed").count(), 1, "{}", found.confidence);
     assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0, 6]);
     assert_eq!((found.sessions[1].after_seconds, found.sessions[1].change.is_some()), (None, true));
-    // Of a machine that did not change there is no such sentence.
+    // A machine that did not change has no such sentence.
     let (_, steady) = viewed(&at_times(12, None, None));
     assert!(!steady.answer.confidence.contains("changed"), "{}", steady.answer.confidence);
 }
@@ -436,7 +436,7 @@ fn a_modelled_disk_is_in_every_answer() {
     }
 }
 
-/// "The modelled disk was late in 6 of 12 passes, at most by 40 % of its own time ...": of the records.
+/// Compares "The modelled disk was late in 6 of 12 passes, at most by 40 % of its own time ..." with the records.
 fn lateness_agrees(material: &Material, view: &View) {
     let phases = || {
         material.trials.iter().filter(|trial| trial.status == ledger::TrialStatus::Done).flat_map(|trial| &trial.phases)
@@ -471,8 +471,8 @@ fn guests_are_answered_apart_from_this_machine() {
     }
 }
 
-/// Each group of guests has its own best: who is taken of them is at most so far behind the others of its group, and none of the other group is
-/// named as a rival.
+/// Each group of guests has its own best: the chosen one is at most this far behind the others of its group, and no contender of another
+/// group is named as a rival.
 fn apart_agrees(view: &View) {
     let backend = |name: &str| view.contenders[place(view, name)].backend;
     if let Some(take) = &view.answer.take {

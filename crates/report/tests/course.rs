@@ -1,4 +1,4 @@
-//! What changes over an ordered axis: kernels by version, each against the oldest, in the terminal, the page and pictures.
+//! Changes over an ordered axis: kernels by version, each compared with the oldest, in the terminal, the page and charts.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! What a run of version 0.1 is shown as: figures, samples, options and costs as that version showed them.
-//! Words are left out: what is said of figures may be said better.
+//! A run of version 0.1 is shown with the figures, samples, options and costs that that version showed.
+//! Sentences are not compared, since their wording may improve.
 
 #[path = "../../../tests/earlier.rs"]
 mod earlier;
@@ -10,17 +10,17 @@ use report::{Material, View};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Parts of a run that come from the records alone.
+/// Fields of a run that come from the records alone.
 const RUN: [&str; 10] =
     ["id", "title", "began", "seconds", "status", "ending", "origin", "version", "repeat", "machine"];
-/// Parts of a contender.
+/// Fields of a contender.
 const CONTENDER: [&str; 11] =
     ["index", "slot", "name", "error", "backend", "age", "asked", "found", "closing", "options", "axes"];
-/// Parts of an operation.
+/// Fields of an operation.
 const OPERATION: [&str; 7] = ["operation", "title", "cache", "phases", "unit", "until", "better"];
-/// Parts of the counts that the first version had.
+/// Fields of the counts in the first version.
 const COUNTS: [&str; 4] = ["blocks", "done", "failed", "set_aside"];
-/// Parts of a figure that are no estimate.
+/// Fields of a figure that are not estimates.
 const FIGURE: [&str; 4] = ["median", "min", "max", "trials"];
 
 fn shown_then(name: &str) -> Value {
@@ -43,12 +43,12 @@ fn each(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-/// Everything of an answer that comes from the records, one line for each part, sorted.
+/// Every field of an answer that comes from the records, one line each, sorted.
 fn facts(shown: &Value) -> Vec<String> {
     let mut lines =
         vec![format!("run {:?}", only(&shown["run"], &RUN)), format!("counts {:?}", only(&shown["counts"], &COUNTS))];
     lines.extend(["failures", "device"].map(|part| format!("{part} {}", shown[part])));
-    // Contenders are listed in another order since, so places are compared as names, and lists line by line.
+    // The order of contenders has changed since, so positions are compared as names, and lists line by line.
     let name = |place: &Value| place.as_u64().map(|at| shown["contenders"][at as usize]["name"].to_string());
     for costs in each(&shown["costs"]) {
         for cost in each(&costs["contenders"]) {
@@ -62,7 +62,7 @@ fn facts(shown: &Value) -> Vec<String> {
         }
     }
     for axis in each(&shown["axes"]) {
-        // Values without an order of their own follow the contenders.
+        // Values without a natural order follow the contenders.
         let mut values: Vec<String> = each(&axis["values"]).map(Value::to_string).collect();
         if axis["ordered"] == false {
             values.sort_unstable();
@@ -91,7 +91,7 @@ fn facts(shown: &Value) -> Vec<String> {
     lines
 }
 
-/// Small sizes are written as all others since.
+/// Small sizes are written like all others since.
 fn units(then: &str) -> String {
     let digits = |number: u8| [format!("{number} bytes\\\""), format!("{number} bytes\"")];
     let units = (0..10).flat_map(digits).map(|old| (old.replace("bytes", "B"), old));
@@ -103,7 +103,7 @@ fn units(then: &str) -> String {
 fn every_run_of_the_first_version_is_shown_as_it_was() {
     for name in LEDGERS {
         let (then, now) = (facts(&shown_then(name)), facts(&shown_now(name)));
-        // Shards that were put together are repeated whole, no longer as the first of them.
+        // Merged shards are repeated as a whole, no longer as the first of them.
         let whole = |line: String| match name {
             "merged" => line.replace(" --shard 1/2", "").replace("put together from", "merged from"),
             _ => line,

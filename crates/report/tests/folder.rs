@@ -1,4 +1,4 @@
-//! The report folder: every form, and all of them agree with the ledger to the last digit.
+//! The report folder: every format, and all of them agree with the ledger to the last digit.
 
 mod support;
 
@@ -43,7 +43,7 @@ fn the_folder_holds_every_form() {
     }
 }
 
-/// The figure of a pass over a time, as the workloads define it; told here a second time, so that reports are held against it.
+/// The figure of a pass over a time, as the workloads define it: a second implementation to check the reports.
 fn figure(phase: &ledger::PhaseRecord, elapsed_ns: Option<u64>) -> Option<f64> {
     let outcome = &phase.outcome;
     let seconds = elapsed_ns? as f64 / 1e9;
@@ -55,7 +55,7 @@ fn figure(phase: &ledger::PhaseRecord, elapsed_ns: Option<u64>) -> Option<f64> {
     })
 }
 
-/// Bits of every figure that the trials of the ledger give.
+/// Bits of every figure in the trials of the ledger.
 fn ledger_values(material: &Material) -> BTreeSet<u64> {
     let phases = material.trials.iter().flat_map(|trial| &trial.phases);
     let both = |phase: &ledger::PhaseRecord| {
@@ -106,7 +106,7 @@ fn csv_has_every_interval_and_every_step_of_every_pass() {
     let items: Vec<f64> = of_ledger.iter().flat_map(|one| &one.items).map(|items| *items as f64).collect();
     assert!(!items.is_empty());
     assert_eq!(numbers(&series, "items"), items);
-    // As these were made up, each call takes a microsecond.
+    // In this made-up run, each call takes a microsecond.
     assert!(column(&series, "mean_ns").iter().all(|mean| mean.is_empty() || mean == "1000"));
     let starts: Vec<f64> = of_ledger.iter().flat_map(|one| (0..one.items.len()).map(|at| 0.1 * at as f64)).collect();
     assert_eq!(numbers(&series, "start_seconds"), starts);
@@ -176,7 +176,7 @@ fn the_spreadsheet_holds_the_exact_numbers_and_a_chart_for_each_operation() {
     assert_eq!(objects, view.workloads.iter().map(|workload| workload.rows.len()).sum::<usize>());
 }
 
-/// What stands beside a figure is rounded, and rounded in one place only: what is read is the same in every form.
+/// Values shown with a figure are rounded in one place only: readers see the same in every format.
 #[test]
 fn figures_that_people_read_are_the_same_in_markdown_in_the_terminal_and_in_pictures() {
     let bench = made_up(Size { contenders: 4, blocks: 4 });
@@ -215,7 +215,7 @@ fn ratios_in_the_overview_are_the_judges() {
     }
 }
 
-/// Names of all values of a JSON text, but for those within lists of pairs.
+/// Names of all values of a JSON text, without those in lists of pairs.
 fn names(value: &serde_json::Value, found: &mut BTreeSet<String>) {
     match value {
         serde_json::Value::Object(fields) => {
@@ -264,7 +264,7 @@ fn bonnie_lines_have_the_fields_of_bonnie() {
     assert!(lines.iter().all(|line| line[5] == "192M" && line[6] == "8192"), "sizes of file and chunk: {lines:?}");
 }
 
-/// A size that nobody set is told by what was written.
+/// If the size was not set, it is derived from the bytes written.
 #[test]
 fn bonnie_lines_have_the_size_of_the_file_where_it_was_not_set_by_hand() {
     let bench = made_up(Size { contenders: 3, blocks: 2 });

@@ -1,4 +1,4 @@
-//! Other programs' results are shown with the same statistics, and a file of any content never breaks the report.
+//! Results of other programs get the same statistics, and a file of any content never breaks the report.
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
@@ -67,7 +67,7 @@ fn an_exported_run_with_parts_changed_is_shown_or_refused() {
     mutate::fuzz("shown", &[text, BONNIE.as_bytes().to_vec()], 60, folder, |bytes| {
         let Ok(read) = import_bytes(bytes, "changed") else { return };
         let material = Material::new(read.run, read.contenders, read.trials);
-        // What cannot be judged is refused with a reason; what can is shown.
+        // A run that cannot be judged is refused with a reason; all others are shown.
         if let Ok(view) = View::of(&material) {
             drop((show(&view, Style::plain(80)), report::export::workload_csv(&view, &view.workloads[0])));
         }

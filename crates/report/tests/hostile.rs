@@ -1,4 +1,4 @@
-//! Labels, reasons and titles written by others cannot drive a page, a spreadsheet, a terminal or a path.
+//! External labels, reasons and titles cannot inject into a page, a spreadsheet, a terminal or a path.
 
 mod support;
 

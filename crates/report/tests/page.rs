@@ -1,4 +1,4 @@
-//! The page: one file, nothing from outside, nothing that a label could break, small enough.
+//! The page: one file, no external resources, nothing that a label could break, small enough.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn keep(name: &str, content: impl AsRef<[u8]>) {
 #[test]
 fn a_large_run_makes_a_page_under_three_megabytes() {
     let bench = support::large(5);
-    // To be imported and reported by hand: how long that takes is no matter of a test.
+    // For importing and reporting by hand; this test does not measure how long that takes.
     keep("twelve-run.json", ledger::import::export(&bench.ledger, &bench.run, false).expect("it is exported"));
     let (_, view, page) = of(bench);
     keep("twelve.html", &page);

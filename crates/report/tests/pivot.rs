@@ -1,4 +1,4 @@
-//! What was varied is told by axis: the best scheduler of each filesystem, then filesystems with theirs; age, fill, workers.
+//! Results by axis: the best scheduler of each filesystem, then filesystems with theirs; age, fill, workers.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What a run asks that has one filesystem: the headline answers it, and its table agrees.
+//! The question of a run with one filesystem: the headline answers it, and its table agrees.
 
 mod support;
 

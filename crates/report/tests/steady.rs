@@ -1,4 +1,4 @@
-//! Rounds that came before a phase was steady are shown, and count nowhere.
+//! Rounds before a phase was steady are shown, and count nowhere.
 
 mod support;
 

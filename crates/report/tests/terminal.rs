@@ -1,4 +1,4 @@
-//! What a person sees in the terminal: folded, marked without colour, and safe against hostile labels.
+//! The terminal output: folded, marked without colour, and safe against hostile labels.
 
 mod support;
 
@@ -227,7 +227,7 @@ fn variants_of_the_work_are_compared_within_each_contender() {
     }
 }
 
-/// What programs read from `take` is what people read in the sentence, whatever the verdict is.
+/// The field `take` for programs names the same contender as the sentence, whatever the verdict is.
 #[test]
 fn the_contender_to_take_is_the_one_that_its_sentence_names() {
     let mut taken = [0, 0];
@@ -242,7 +242,7 @@ fn the_contender_to_take_is_the_one_that_its_sentence_names() {
         assert!(!answer.headline.contains("never"), "{}", answer.headline);
         taken[usize::from(answer.take.is_some())] += 1;
         for line in &answer.workloads {
-            // One that keeps data less safely than others may lead, and is not taken.
+            // A contender that keeps data less safely than others may lead, but is not taken.
             match &line.take {
                 Some(take) => assert!(line.text.contains(take) && !line.text.contains("can't tell yet"), "{line:?}"),
                 None => assert!(!line.text.contains("take "), "{line:?}"),

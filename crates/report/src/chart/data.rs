@@ -1,4 +1,4 @@
-//! Values for the chart code: short names, base units, only what pictures show.
+//! Values for the chart code: short names, base units, only what charts show.
 //! In: a view and its material. Out: [`ChartData`], which goes into the page as JSON.
 
 use crate::number::Unit;
@@ -8,10 +8,10 @@ use crate::view::{
 };
 use serde::Serialize;
 
-/// Everything that the pictures of a report show.
+/// Everything that the charts of a report show.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChartData {
-    /// Where the figures come from: a line below pictures that stand alone.
+    /// Source of the figures: a line below standalone charts.
     pub source: String,
     /// Contenders in the order of the answer.
     pub contenders: Vec<ChartContender>,
@@ -25,10 +25,10 @@ pub struct ChartData {
     pub courses: Vec<ChartCourse>,
 }
 
-/// One operation over an ordered axis, each value held against the first.
+/// One operation over an ordered axis, each value compared with the first.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChartCourse {
-    /// `workload/operation-over-axis`, as slugs: the name of its files and of its place in the page.
+    /// `workload/operation-over-axis`, as slugs: the name of its files and of its anchor in the page.
     pub id: String,
     /// Heading of the workload.
     pub workload: String,
@@ -58,7 +58,7 @@ pub struct ChartTimes {
 /// One operation over the values of an option of its workload.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChartScaling {
-    /// `workload/operation`, as slugs: the name of its files and of its place in the page.
+    /// `workload/operation`, as slugs: the name of its files and of its anchor in the page.
     pub id: String,
     /// Heading of the workload.
     pub workload: String,
@@ -88,7 +88,7 @@ pub struct ChartContender {
 /// One operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChartRow {
-    /// `workload/operation`, as slugs: the name of its files and of its place in the page.
+    /// `workload/operation`, as slugs: the name of its files and of its anchor in the page.
     pub id: String,
     /// Heading of the workload.
     pub workload: String,
@@ -100,7 +100,7 @@ pub struct ChartRow {
     pub higher: bool,
     /// Whether figures are until durable.
     pub durable: bool,
-    /// Whether the returned figure stands beside it.
+    /// Whether the returned figure is shown as well.
     pub both: bool,
     /// The raw device's figure.
     pub device: Option<f64>,
@@ -119,7 +119,7 @@ pub struct ChartCell {
     pub interval: Option<(f64, f64)>,
     /// The median as text, without unit.
     pub text: String,
-    /// How it stands.
+    /// Its standing.
     pub standing: Standing,
     /// Times worse than the best, as text.
     pub ratio: Option<String>,
@@ -143,7 +143,7 @@ pub struct ChartCell {
     pub notes: Vec<String>,
 }
 
-/// Gathers what the pictures show.
+/// Collects what the charts show.
 pub fn chart_data(material: &Material, view: &View) -> ChartData {
     let contenders = view
         .contenders
@@ -168,7 +168,7 @@ pub fn chart_data(material: &Material, view: &View) -> ChartData {
         .filter(|contender| contender.backend == judge::Backend::Emulation && contender.error.is_none())
         .map(|contender| contender.name.as_str())
         .collect();
-    // A picture that stands alone must not let an emulated machine pass for a real one.
+    // A standalone chart must not let an emulated machine pass for a real one.
     let label = match emulated.len() {
         0 => String::new(),
         count if count == view.contenders.len() => "; all in an emulated machine".into(),

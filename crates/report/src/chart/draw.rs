@@ -1,18 +1,18 @@
-//! Draws charts as SVG by the page's own chart code, in a small JavaScript engine without any access to the outside.
+//! Draws charts as SVG with the page's own chart code, in a small JavaScript engine without access to the outside.
 //! In: chart values. Out: SVG text.
 
 use super::{CHARTS, ChartData, LIBRARY};
 use crate::ReportError;
 use rquickjs::{CatchResultExt, Context, Function, Object, Runtime};
 
-/// Most memory that drawing may take, in bytes.
+/// Most memory for drawing, in bytes.
 const MEMORY: usize = 512 << 20;
 /// Deepest call stack of the engine, in bytes.
 const STACK: usize = 1 << 20;
-/// Width of a chart that stands alone, in pixels.
+/// Width of a standalone chart, in pixels.
 const WIDTH: u32 = 800;
 
-/// Which picture, by what it shows of which list of the chart values.
+/// Kind of chart: what it shows, and which list of the chart values it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Bars with intervals and samples.
@@ -34,10 +34,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Those of an operation that every run may have, the first one first.
+    /// Charts of an operation that every run may have, the first one first.
     pub const ALL: [Kind; 5] = [Kind::Figures, Kind::Latency, Kind::Time, Kind::Stalls, Kind::Cpu];
 
-    /// All of an operation that a report may have.
+    /// All charts of an operation that a report may have.
     pub fn of(data: &ChartData) -> Vec<Kind> {
         Kind::ALL.into_iter().chain((0..data.axes.len()).map(Kind::Axis)).collect()
     }
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// The name of the file of the picture at a place of its list, without an ending: letters, digits and dashes.
+    /// File name of the chart at a position of its list, without an ending: letters, digits and dashes.
     pub fn file_name(self, place: usize, data: &ChartData) -> String {
         let name = match self {
             Kind::Scaling => data.scalings[place].id.clone(),
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// A drawing engine with the library loaded and the values handed over.
+/// A drawing engine with the library loaded and the values passed in.
 pub struct Artist {
     context: Context,
 }
@@ -77,7 +77,7 @@ impl Artist {
     /// Loads the library and takes the values.
     ///
     /// # Errors
-    /// What the engine answers.
+    /// The error of the engine.
     pub fn new(data: &ChartData) -> Result<Self, ReportError> {
         let refused = |answer: String| ReportError::Drawing { chart: "any".into(), answer };
         let runtime = Runtime::new().map_err(|error| refused(error.to_string()))?;
@@ -87,7 +87,7 @@ impl Artist {
         let json = serde_json::to_string(data).map_err(|error| refused(error.to_string()))?;
         context.with(|ctx| {
             let load = || -> rquickjs::Result<()> {
-                // The library looks for timers while it loads; nothing is animated here, so none ever has to run.
+                // The library expects timers while it loads; nothing is animated here, so none ever has to run.
                 ctx.eval::<(), _>("globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};")?;
                 ctx.eval::<(), _>(LIBRARY)?;
                 ctx.eval::<(), _>(CHARTS)?;
@@ -99,10 +99,10 @@ impl Artist {
         Ok(Self { context })
     }
 
-    /// One picture, by its place in its list; `None` where it has nothing to show.
+    /// One chart, by its position in its list; `None` where it has nothing to show.
     ///
     /// # Errors
-    /// What the engine answers.
+    /// The error of the engine.
     pub fn svg(&self, place: usize, kind: Kind) -> Result<Option<String>, ReportError> {
         let kind = kind.name();
         self.context.with(|ctx| {

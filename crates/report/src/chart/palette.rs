@@ -1,13 +1,13 @@
-//! Colours: the same contender has the same one in every picture, and colour-blind readers can tell them apart.
-//! In: names of contenders. Out: places in the palette of `assets/charts.js` (after Okabe and Ito, and Tol).
+//! Colours: a contender has the same one in every chart, and colour-blind readers can distinguish them.
+//! In: names of contenders. Out: positions in the palette of `assets/charts.js` (after Okabe and Ito, and Tol).
 
-/// Colours of the palette; beyond them shapes differ.
+/// Colours of the palette; further contenders differ by shape.
 const COLOURS: usize = 12;
-/// Filesystems that have a place of their own, whatever they are compared with.
+/// Filesystems with a fixed colour, whatever they are compared with.
 const KNOWN: [&str; 11] =
     ["ext4", "xfs", "btrfs", "zfs", "ext2", "ext3", "f2fs", "bcachefs", "nilfs2", "jfs", "reiserfs"];
 
-/// A place for each name: a filesystem's own where it is free, else the next that is.
+/// A position for each name: a filesystem's own if it is free, else the next free one.
 pub fn slots(names: &[&str]) -> Vec<usize> {
     let mut taken: Vec<usize> = Vec::new();
     let own = |name: &str| KNOWN.iter().position(|known| *known == name);

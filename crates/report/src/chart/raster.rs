@@ -1,4 +1,4 @@
-//! PNG pictures of SVG charts, with a font of our own, so that they look the same on every machine.
+//! PNG pictures of SVG charts, with a bundled font, so that they look the same on every machine.
 //! In: SVG text. Out: PNG bytes.
 
 use crate::ReportError;
@@ -6,7 +6,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, Tree};
 use std::sync::{Arc, LazyLock};
 
-/// Pixels of the picture for one of the chart.
+/// Pixels of the picture per unit of the chart.
 const SHARPNESS: f32 = 2.0;
 /// Largest picture, in pixels of one side.
 const LARGEST: u32 = 8000;
@@ -22,7 +22,7 @@ static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
 /// Rasterises a chart at twice its size.
 ///
 /// # Errors
-/// A chart that is none, or that is too large.
+/// The text is not a chart, or the chart is too large.
 pub fn png(svg: &str) -> Result<Vec<u8>, ReportError> {
     let refused = |answer: String| ReportError::Drawing { chart: "as PNG".into(), answer };
     let options = usvg::Options { fontdb: FONTS.clone(), font_family: "Inter".into(), ..usvg::Options::default() };

@@ -1,5 +1,5 @@
 //! Results of the `bonnie` workload in the CSV of Bonnie++ 2.00 (format 1.98), which `bon_csv2html` reads.
-//! In: a run's material. Out: one line a trial that was done; what was not measured is left empty.
+//! In: a run's material. Out: one line for each completed trial; what was not measured is left empty.
 
 use super::tables::csv_line;
 use crate::number;
@@ -7,14 +7,14 @@ use crate::view::{self, Material};
 use records::facts::PhaseFacts;
 use records::{PhaseRecord, TrialRecord, WorkRecord};
 
-/// File work and its place in a line: rates in KiB a second.
+/// File work and its position in a line: rates in KiB a second.
 const BLOCKS: [&str; 5] = ["per-char-write", "block-write", "block-rewrite", "per-char-read", "block-read"];
 /// Work on small files: files a second.
 const FILES: [&str; 6] =
     ["sequential-create", "sequential-stat", "sequential-delete", "random-create", "random-stat", "random-delete"];
 const SEEKS: &str = "random-seeks";
 
-/// The file, or nothing where the run has no such workload.
+/// The file, or `None` if the run has no such workload.
 pub(super) fn bonnie_csv(material: &Material) -> Option<String> {
     let counting = material.counting();
     let mut text = String::new();
@@ -39,7 +39,7 @@ fn line(contender: &str, work: &WorkRecord, trial: &TrialRecord) -> Vec<String> 
     let mut line: Vec<String> = vec![
         "1.98".into(),
         "2.00".into(),
-        // Bonnie++'s own readers know no quotes.
+        // The readers of Bonnie++ do not handle quotes.
         contender.replace([',', '"'], " "),
         "1".into(),
         whole_seconds.to_string(),
@@ -62,8 +62,8 @@ fn line(contender: &str, work: &WorkRecord, trial: &TrialRecord) -> Vec<String> 
     line
 }
 
-/// `-n number:max:min:directories` in the five fields that Bonnie++ 2.00 really writes: what is as usual is left empty,
-/// and the directories stand in the last, whatever its manual says.
+/// `-n number:max:min:directories` in the five fields that Bonnie++ 2.00 really writes: default values are left empty, and the directories
+/// are in the last field, contrary to its manual.
 fn small_files(n: &str) -> [String; 5] {
     let mut parts = n.split(':').map(|part| part.trim().to_owned());
     let mut next = |usual: &str| parts.next().filter(|part| part != usual).unwrap_or_default();
@@ -71,7 +71,7 @@ fn small_files(n: &str) -> [String; 5] {
     [number, max, min, String::new(), directories]
 }
 
-/// Rate and CPU share of a phase, as Bonnie++ states them: until its files were synced, which is the durable figure.
+/// Rate and CPU share of a phase, as Bonnie++ reports them: until its files were synced, which is the durable figure.
 fn rate(work: &WorkRecord, trial: &TrialRecord, name: &str, unit: f64) -> [String; 2] {
     let Some((phase, facts)) = find(work, trial, name) else {
         return [String::new(), String::new()];
@@ -98,7 +98,7 @@ fn find<'a>(work: &'a WorkRecord, trial: &'a TrialRecord, name: &str) -> Option<
     Some((phase, work.phases.iter().find(|facts| facts.name == name)?))
 }
 
-/// Bytes of the file work as Bonnie++ writes sizes: `192M`. Where the size was not set by hand, block writing tells it.
+/// Bytes of the file work as Bonnie++ writes sizes: `192M`. If the size was not set explicitly, it follows from block writing.
 fn mebibytes(work: &WorkRecord, trial: &TrialRecord) -> String {
     let set = work.settings.get("size").and_then(|text| number::quantity(text)).map(|bytes| bytes as u64);
     let written = || Some(find(work, trial, "block-write")?.0.outcome.bytes_written).filter(|bytes| *bytes > 0);

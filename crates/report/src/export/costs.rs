@@ -1,5 +1,5 @@
-//! Costs beside speed as one table: every figure in base units with all its digits.
-//! In: a view. Out: a [`Sheet`], from which CSV, Markdown and the spreadsheet's page are made.
+//! Costs other than speed as one table: every figure in base units with all its digits.
+//! In: a view. Out: a [`Sheet`] for the CSV file, the Markdown table and the spreadsheet.
 
 use super::tables::Sheet;
 use crate::number;

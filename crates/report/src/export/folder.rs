@@ -1,6 +1,6 @@
-//! The folder that a report becomes: made by us, or known by our mark; nothing of anybody else's is ever replaced.
-//! In: where it shall be, and the files by name. Out: the files in place, each whole, and a mark that lists them.
-//! A folder that is not empty and has no mark is refused; files that the mark does not list stay as they are.
+//! The folder of a report: created here, or identified by its marker file; no other files are ever replaced.
+//! In: its path, and the files by name. Out: the files in place, each complete, and a marker that lists them.
+//! A folder that is not empty and has no marker is refused; files that the marker does not list stay as they are.
 
 use crate::ReportError;
 use std::collections::BTreeSet;
@@ -8,13 +8,13 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use system::create;
 
-/// The file by which a folder is known as a report of ours.
+/// The marker file, which identifies a folder as a report of this program.
 pub const MARK: &str = ".bakeoff-report";
 
-/// What the mark begins with; the number is that of its form.
+/// First line of the marker; the number is the version of its format.
 const TITLE: &str = "bakeoff report 1";
 
-/// Bytes of a mark at most.
+/// Most bytes of a marker.
 const MARK_LIMIT: u64 = 4 << 20;
 
 /// Folders within a report.
@@ -23,17 +23,17 @@ const INNER: [&str; 4] = ["charts", "tables", "histograms", "ledgers"];
 /// A file of a report: its name below the folder, and its content.
 pub(crate) type File = (String, Vec<u8>);
 
-/// What stands in a mark.
+/// The content of a marker.
 #[derive(Debug, Default, PartialEq)]
 struct Mark {
     run: String,
     files: BTreeSet<String>,
 }
 
-/// Says whether a report can be written there, before there is one; makes nothing.
+/// Checks whether a report can be written there, before there is one; creates nothing.
 ///
 /// # Errors
-/// It is no folder, a link, not ours and not empty, or cannot be looked at.
+/// It is not a folder, is a link, is not empty without a marker, or cannot be read.
 pub fn check_folder(path: &Path) -> Result<(), ReportError> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -41,9 +41,9 @@ pub fn check_folder(path: &Path) -> Result<(), ReportError> {
     }
 }
 
-/// Puts the files of a run's report in place; answers with their paths.
+/// Writes the files of a run's report; returns their paths.
 pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBuf>, ReportError> {
-    // The id of a foreign ledger's run may hold anything; in the mark it is one line.
+    // The id of an imported ledger's run may hold anything; in the marker it is one line.
     let run = &crate::safe::terminal(run);
     let folder = create::Folder::make(path).map_err(refused(path))?;
     let old = mark_of(&folder).map_err(refused(path))?.unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBu
     if old.run == *run {
         mark.files.extend(old.files);
     } else {
-        // Charts of another run beside these would be taken for this one's.
+        // Remaining charts of another run would be mistaken for this one's.
         for name in old.files.iter().filter(|name| !mark.files.contains(*name)) {
             let whole = path.join(name);
             if whole.symlink_metadata().is_ok() {
@@ -66,7 +66,7 @@ pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBu
             }
         }
     }
-    // Before the files, so that those of a report that breaks off are known as ours.
+    // Written before the files, so that the files of an interrupted report are identified, too.
     folder.replace(MARK, mark.text().as_bytes()).map_err(refused(path))?;
     let put = |(name, bytes): &File| {
         let whole = path.join(name);
@@ -76,7 +76,7 @@ pub(crate) fn write(path: &Path, run: &str, files: &[File]) -> Result<Vec<PathBu
     files.iter().map(put).collect()
 }
 
-/// The mark of a folder; None where it is empty.
+/// The marker of a folder; None where it is empty.
 fn mark_of(folder: &create::Folder) -> std::io::Result<Option<Mark>> {
     let mut text = String::new();
     match folder.read_file(MARK) {
@@ -97,7 +97,7 @@ impl Mark {
         format!("{TITLE}\nrun {}\n{files}", self.run)
     }
 
-    /// None where it is of another form, or lists what no report holds.
+    /// None where it has another format, or lists a file that no report contains.
     fn read(text: &str) -> Option<Mark> {
         let mut lines = text.lines();
         let run = (lines.next() == Some(TITLE)).then(|| lines.next()?.strip_prefix("run "))??;
@@ -106,7 +106,7 @@ impl Mark {
     }
 }
 
-/// Names that lead out of the folder, or further in than reports go, are none.
+/// Names that lead out of the folder, or deeper than reports go, are rejected.
 fn is_of_a_report(name: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.');
     match name.split_once('/') {
@@ -115,7 +115,7 @@ fn is_of_a_report(name: &str) -> bool {
     }
 }
 
-/// Does something to a file in the folder in which it lies.
+/// Calls `act` for a file, in the directory that contains it.
 fn within(
     folder: &create::Folder,
     name: &str,

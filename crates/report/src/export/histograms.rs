@@ -1,5 +1,5 @@
 //! Latency histograms in the log format that the HdrHistogram tools read (version 1.3), one file a workload.
-//! In: a run's material. Out: file names with text; histograms stand as the ledger keeps them, nothing is merged.
+//! In: a run's material. Out: file names with text; histograms are those of the ledger, nothing is merged.
 
 use crate::view::{self, Material, View};
 use records::TrialRecord;
@@ -38,7 +38,7 @@ fn lines(material: &Material, number: usize, trial: &TrialRecord) -> String {
         let seconds = phase.outcome.returned_ns as f64 / 1e9;
         for group in &phase.outcome.groups {
             for (step, histogram) in &group.latency {
-                // What is read elsewhere decides what is written: text that is no histogram stays out.
+                // Text that other tools could not read as a histogram is left out.
                 if view::read_histogram(&histogram.hdr).is_none() {
                     continue;
                 }

@@ -5,7 +5,7 @@ use crate::ReportError;
 use crate::view::{self, CellView, Latency, Material, RowView, SeriesView, View};
 use serde::Serialize;
 
-/// Version of the schema; it grows when a reader of the last one would be misled.
+/// Version of the schema; it grows with each change that would mislead a reader of the previous one.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]

@@ -13,22 +13,22 @@ use spreadsheet_ods::style::{CellStyle, MasterPage, PageStyle, RowStyle, RowStyl
 use spreadsheet_ods::{CellStyleRef, Length, Sheet, ValueFormatNumber, WorkBook, write_ods_buf_uncompressed};
 use std::collections::BTreeMap;
 
-/// Rows that one chart takes on its sheet, and charts that one printed page holds.
+/// Rows of one chart on its sheet, and charts on one printed page.
 const CHART_ROWS: u32 = 18;
 const CHARTS_A_PAGE: usize = 2;
-/// Longest name of a sheet that LibreOffice and others take.
+/// Longest name of a sheet that LibreOffice and other programs accept.
 const LONGEST_NAME: usize = 31;
 
 /// The file.
 ///
 /// # Errors
-/// What the spreadsheet library answers.
+/// The error of the spreadsheet library.
 pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
     let mut book = WorkBook::new(locale!("en-US"));
     let mut style = CellStyle::new("heading", &"".into());
     style.set_font_bold();
     let bold = book.add_cellstyle(style);
-    // Names stand above their numbers, which are at the right, in as many lines as they need.
+    // Names are above their numbers, which are aligned right, and take as many lines as they need.
     let mut style = CellStyle::new("column", &"".into());
     style.set_font_bold();
     style.set_wrap_option(WrapOption::Wrap);
@@ -64,7 +64,7 @@ pub(super) fn workbook(view: &View) -> Result<Vec<u8>, ReportError> {
     with_charts(&bytes, &places)
 }
 
-/// Gives every sheet the page whose width [`with_charts`] fits to the paper.
+/// Sets the page style of every sheet, whose width [`with_charts`] fits to the paper.
 fn one_page_wide(book: &mut WorkBook) {
     let mut page = PageStyle::new("page");
     page.set_page_width(Length::Cm(29.7));
@@ -102,7 +102,7 @@ impl Book {
         style
     }
 
-    /// A style that shows a base value in a unit: the divisor of rates is a power of a thousand, which formats know.
+    /// A style that shows a base value in a unit: the divisor of rates is a power of a thousand, which number formats support.
     fn unit(&mut self, unit: Unit) -> CellStyleRef {
         let name = format!("unit-{}", unit.words.replace(' ', "-"));
         if let Some(style) = self.formats.get(&name) {
@@ -211,7 +211,7 @@ impl Book {
     }
 }
 
-/// A block of figures: its heading and what of a cell it shows.
+/// A block of figures: its heading and which value of a cell it shows.
 type Block = (&'static str, fn(&crate::view::CellView) -> Option<f64>);
 
 const BLOCKS: [Block; 5] = [
@@ -225,7 +225,7 @@ const BLOCKS: [Block; 5] = [
 /// The block whose numbers have no unit.
 const TRIALS: &str = "Trials";
 
-/// Column of a contender; those that take no part have none of their own and no figures either.
+/// Column of a contender; contenders that take no part have no column and no figures.
 fn column(view: &View, place: usize) -> u32 {
     view.contenders.iter().take(place).filter(|contender| contender.error.is_none()).count() as u32 + 1
 }
@@ -236,7 +236,7 @@ fn measured(view: &View) -> impl Iterator<Item = (u32, String)> {
     shown.map(|(place, contender)| (column(view, place), text(&contender.name)))
 }
 
-/// Text of others is a text cell, which is never taken as a formula; control characters would break the file.
+/// External text is a text cell, which is never taken as a formula; control characters would corrupt the file.
 fn text(text: &str) -> String {
     safe::terminal(text)
 }
@@ -267,7 +267,7 @@ fn overview(view: &View, bold: &CellStyleRef, columns: &CellStyleRef) -> Sheet {
     sheet
 }
 
-/// What it costs beside speed: numbers as numbers.
+/// Costs other than speed: numbers as numbers.
 fn costs(view: &View, bold: &CellStyleRef) -> Sheet {
     let table = super::costs::costs_sheet(view);
     let mut sheet = Sheet::new("Costs");
@@ -277,7 +277,7 @@ fn costs(view: &View, bold: &CellStyleRef) -> Sheet {
     }
     for (line, cells) in table.lines.iter().enumerate() {
         for (at, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
-            // The first two are names, whatever they look like.
+            // The first two are always names.
             match cell.parse::<f64>().ok().filter(|_| at > 1) {
                 Some(number) => sheet.set_value(line as u32 + 1, at as u32, number),
                 None => sheet.set_value(line as u32 + 1, at as u32, text(cell)),
@@ -309,7 +309,7 @@ fn verdict(view: &View, bold: &CellStyleRef, wrapped: &CellStyleRef) -> Sheet {
     sheet
 }
 
-/// A sheet with a frame for each chart; what is in the frames is put there by [`with_charts`].
+/// A sheet with a frame for each chart; [`with_charts`] fills the frames.
 fn charts(places: &[ChartPlace], next_page: &RowStyleRef) -> Sheet {
     let mut sheet = Sheet::new("Charts");
     for (number, place) in places.iter().enumerate() {
@@ -344,7 +344,7 @@ fn place(view: &View, workload: &WorkloadView, row: &RowView, sheet: &str, (head
     }
 }
 
-/// A name that no other sheet has, without the signs that names of sheets may not hold.
+/// A sheet name that is unique, without characters that sheet names may not contain.
 fn sheet_name(title: &str, taken: &mut Vec<String>) -> String {
     let plain = |letter: char| if r"[]*?:/\'".contains(letter) || letter.is_control() { ' ' } else { letter };
     let base: String = title.chars().map(plain).take(LONGEST_NAME - 4).collect();

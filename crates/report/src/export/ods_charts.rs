@@ -1,4 +1,4 @@
-//! Puts charts into a spreadsheet file: the spreadsheet library writes frames, this fills them with chart objects.
+//! Puts charts into a spreadsheet file: the spreadsheet library writes frames, this module fills them with chart objects.
 //! In: the bytes of a file with one placeholder for each chart. Out: the bytes of the file with charts.
 
 use crate::ReportError;
@@ -8,10 +8,10 @@ use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Largest part of a file that is read back, in bytes.
+/// Largest part of a file that is read, in bytes.
 const LARGEST_PART: u64 = 1 << 30;
 
-/// Where a chart's figures stand.
+/// Position of a chart's figures.
 #[derive(Debug, Clone)]
 pub(super) struct ChartPlace {
     /// Heading of the chart.
@@ -26,14 +26,14 @@ pub(super) struct ChartPlace {
     pub line: u32,
     /// Columns of figures; the first of them is B.
     pub columns: u32,
-    /// What figures are divided by to be shown in the unit.
+    /// Divisor that converts figures to the unit.
     pub divisor: f64,
 }
 
 /// Fills the frames.
 ///
 /// # Errors
-/// A file that is not as the spreadsheet library writes it.
+/// A file that differs from what the spreadsheet library writes.
 pub(super) fn with_charts(bytes: &[u8], places: &[ChartPlace]) -> Result<Vec<u8>, ReportError> {
     let refused = |answer: String| ReportError::Drawing { chart: "results.ods".into(), answer };
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(error.to_string()))?;
@@ -57,7 +57,7 @@ pub(super) fn with_charts(bytes: &[u8], places: &[ChartPlace]) -> Result<Vec<u8>
     out.finish().map(Cursor::into_inner).map_err(|error| refused(error.to_string()))
 }
 
-/// The type of the file stands first and uncompressed, so that other programs find it.
+/// The file type is first and uncompressed, so that other programs find it.
 fn put(out: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, content: &[u8]) -> Result<(), String> {
     let method = if name == "mimetype" { CompressionMethod::Stored } else { CompressionMethod::Deflated };
     let options = SimpleFileOptions::default().compression_method(method);
@@ -65,7 +65,7 @@ fn put(out: &mut ZipWriter<Cursor<Vec<u8>>>, name: &str, content: &[u8]) -> Resu
     out.write_all(content).map_err(|error| error.to_string())
 }
 
-/// Placeholders become objects.
+/// Replaces placeholders with objects.
 fn framed(content: &str, charts: usize) -> String {
     let mut content = content.to_owned();
     for number in 0..charts {
@@ -82,7 +82,7 @@ fn framed(content: &str, charts: usize) -> String {
     content
 }
 
-/// Printed sheets are as wide as the paper.
+/// Fits printed sheets to the width of the paper.
 fn one_page_wide(styles: &str) -> String {
     let properties = "<style:page-layout-properties ";
     styles.replace(properties, &format!(r#"{properties}style:scale-to-X="1" style:scale-to-Y="0" "#))
@@ -131,7 +131,7 @@ fn styles(divisor: f64, bars: u32) -> String {
         format!(r#"<style:style style:name="{name}" style:family="chart"{data}>{inner}</style:style>"#)
     };
     let small = r#"<style:text-properties fo:font-size="9pt"/>"#;
-    // Names that do not fit beside each other are left out by Calc, every second one.
+    // Calc leaves out every second name if they do not fit.
     let names = if bars > 8 { r#"<style:text-properties fo:font-size="7pt"/>"# } else { small };
     [
         number("axis", 3),

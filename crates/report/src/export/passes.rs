@@ -1,4 +1,4 @@
-//! What each pass has several of, as CSV: throughput and latency over time, percentiles of each step, figures that programs print.
+//! Series of values within each pass, as CSV: throughput and latency over time, percentiles of each step, figures that programs print.
 //! In: a run's material. Out: CSV, one table each; what was not measured is an empty field, never zero.
 
 use super::samples::whole;
@@ -7,7 +7,7 @@ use crate::number;
 use crate::view::{self, Material, View};
 use records::{PhaseRecord, TrialRecord};
 
-/// Columns that say which pass a line is of.
+/// Columns that identify the pass of a line.
 const PASS: [&str; 9] = ["run", "trial", "counts", "contender", "workload", "scale", "phase", "cache", "pass"];
 /// Quantiles in the table of latencies, each with its column.
 const QUANTILES: [(f64, &str); 6] =
@@ -72,7 +72,7 @@ pub(super) fn printed(material: &Material, view: &View) -> String {
     })
 }
 
-/// A table of lines of every pass, in the order in which they were measured; empty where there is none.
+/// A table of lines of every pass, in the order of measurement; empty where there is none.
 fn table(
     material: &Material,
     view: &View,

@@ -1,4 +1,4 @@
-//! Every chart as a file: drawn on as many threads as there are processors.
+//! Every chart as a file, drawn on as many threads as there are processors.
 //! In: chart values. Out: file names with their bytes.
 
 use crate::ReportError;
@@ -14,7 +14,7 @@ pub(super) type File = (String, Vec<u8>);
 /// Draws every picture that has something to show.
 ///
 /// # Errors
-/// The first that could not be drawn.
+/// The first chart that could not be drawn.
 pub(super) fn draw_all(charts: &ChartData, svg: bool, raster: bool) -> Result<Vec<File>, ReportError> {
     let kinds = Kind::of(charts);
     let rows = (0..charts.rows.len()).flat_map(|row| kinds.iter().map(move |kind| (row, *kind)));

@@ -1,11 +1,11 @@
 //! Pivots as tables: values of an axis within each group, then the groups with their best values.
-//! In: a view and one of its pivots. Out: text as people read it, and CSV with every figure.
+//! In: a view and one of its pivots. Out: text for readers, and CSV with every figure.
 
 use super::tables::{Column, Sheet, csv_lines};
 use crate::number;
 use crate::view::{AxisView, PivotCell, PivotRow, PivotView, RowView, View, WorkloadView};
 
-/// A pivot as people read it: for each operation and group the values, then the groups with their best.
+/// A pivot for readers: for each operation and group the values, then the groups with their best.
 pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 2] {
     let marks = "Medians; ▲ best of its line, = as good as the best, ? can't tell yet.".to_owned();
     let named = |line: &PivotRow| format!("{}: {}", view.workloads[line.workload].title, view.row(line).named());
@@ -81,8 +81,8 @@ fn columns<'a>() -> [Column<Line<'a>>; 17] {
     ]
 }
 
-/// A pivot with every figure in base units: lines held against the `values` of their group, and lines of each group's
-/// best held against the other `groups`.
+/// A pivot with every figure in base units: lines compared with the `values` of their group, and lines of each group's best compared with
+/// the other `groups`.
 pub fn pivot_csv<'a>(view: &'a View, axis: &'a AxisView, pivot: &'a PivotView) -> String {
     let mut lines = Vec::new();
     for line in &pivot.rows {

@@ -80,7 +80,7 @@ fn columns<'a>() -> [Column<Line<'a>>; 44] {
     ]
 }
 
-/// All samples of a run, in the order in which they were taken.
+/// All samples of a run, in the order of measurement.
 pub fn samples_csv(material: &Material, view: &View) -> String {
     let counting = material.counting();
     let record = |index| material.contenders.iter().find(|record| record.index == index);

@@ -1,4 +1,4 @@
-//! Tables as CSV (every figure, base units, all digits) and as Markdown (as people read them).
+//! Tables as CSV (every figure, base units, all digits) and as Markdown (for readers).
 //! In: a view. Out: text.
 
 use crate::number;
@@ -8,18 +8,18 @@ use crate::view::{CellView, RowView, View, WorkloadView};
 /// A table of texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
-    /// What it is, in a line.
+    /// Its title, in a line.
     pub title: String,
     /// Headings of the columns.
     pub headings: Vec<String>,
     /// Lines.
     pub lines: Vec<Vec<String>>,
-    /// What belongs below.
+    /// Notes below the table.
     pub notes: Vec<String>,
 }
 
 impl Sheet {
-    /// As CSV: headings and lines, nothing that a spreadsheet takes as a formula.
+    /// As CSV: headings and lines, without text that a spreadsheet takes as a formula.
     pub fn to_csv(&self) -> String {
         let mut text = String::new();
         for line in std::iter::once(&self.headings).chain(&self.lines) {
@@ -60,7 +60,7 @@ pub(super) fn csv_lines<T>(columns: &[Column<T>], lines: impl IntoIterator<Item 
 /// One line of CSV, quoted where needed, ended by a line end.
 pub(super) fn csv_line<T: AsRef<str>>(cells: &[T]) -> String {
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
-    // Writing into memory has no way to fail but a lack of memory, which ends the process.
+    // Writing into memory can fail only for lack of memory, which ends the process.
     let _ = writer.write_record(cells.iter().map(|cell| cell_text(cell.as_ref())));
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -70,7 +70,7 @@ fn cell_text(text: &str) -> String {
     if text.parse::<f64>().is_ok() { text.to_owned() } else { safe::spreadsheet(text) }
 }
 
-/// Operations by contenders as people read them: mark and figure, in each row's unit.
+/// Operations by contenders for readers: mark and figure, in each row's unit.
 pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
     let mut notes = vec!["Medians; ▲ best, = as good as the best, ? can't tell yet.".to_owned()];
     notes.extend(workload.notes.iter().map(|note| format!("All of these: {}.", note.text)));
@@ -158,7 +158,7 @@ fn columns<'a>() -> [Column<Line<'a>>; 26] {
     ]
 }
 
-/// One line a cell: every figure in base units with all its digits.
+/// One line per cell: every figure in base units with all its digits.
 pub fn workload_csv(view: &View, workload: &WorkloadView) -> String {
     let lines = workload.rows.iter().flat_map(|row| {
         row.cells.iter().map(move |cell| Line { workload, row, contender: &view.contenders[cell.contender].name, cell })

@@ -1,4 +1,4 @@
-//! Many clients side by side, in the page: how they began and ended together, each one's own figures, and IO500's score.
+//! Many parallel clients, in the page: how closely they began and ended together, the figures of each, and IO500's score.
 //! In: a view. Out: HTML.
 
 use crate::number;
@@ -33,12 +33,12 @@ pub(super) fn scores(view: &View) -> Markup {
     }
 }
 
-/// What is said beside scores.
+/// Explanation of the scores.
 const SCORE: &str = "Bandwidth: geometric mean of ior-easy and ior-hard, written and read. Metadata: of mdtest-easy, mdtest-hard and find. \
     Score: the square root of their product. Sizes are fixed here, while IO500 writes for 300 s, so the score compares runs of this kind and is not \
     a valid submission. Verdicts use each figure with its interval, not this score.";
 
-/// Whole time and time that all were at work.
+/// Rates over the whole time and over the time in which all clients worked.
 pub(super) fn clients(view: &View) -> Markup {
     html! {
         @if !view.clients.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn clients(view: &View) -> Markup {
     }
 }
 
-/// What is said beside the figures of clients.
+/// Explanation of the clients' figures.
 const LEGEND: &str = "Whole: from the first start until the last client was done; verdicts: until all data was safe. All at work: from the last \
     start until the first client was done. Latencies of all clients are merged bucket by bucket.";
 

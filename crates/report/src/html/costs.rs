@@ -34,7 +34,7 @@ pub(super) fn costs(view: &View) -> Markup {
     super::folded("costs", "Other costs", &content)
 }
 
-/// Options as asked for and as read back, of one contender.
+/// Options as requested and as read back, of one contender.
 pub(super) fn options(options: &[OptionFound]) -> Markup {
     html! {
         @if !options.is_empty() {

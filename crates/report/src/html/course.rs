@@ -1,4 +1,4 @@
-//! What changes from the first value of an ordered axis to the last: a small chart for each operation that does, and its table.
+//! Changes from the first value of an ordered axis to the last: a small chart for each operation that changes, and its table.
 //! In: a view, a pivot with its course, and the chart values. Out: HTML.
 
 use crate::chart::{ChartCourse, ChartData, ChartTimes};
@@ -6,7 +6,7 @@ use crate::number;
 use crate::view::{AxisView, CourseView};
 use maud::{Markup, html};
 
-/// The charts of an axis, below what they come to.
+/// The charts of an axis, below their summary.
 pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts: &ChartData, counts: bool) -> Markup {
     let mine = charts.courses.iter().enumerate().filter(|(_, chart)| chart.axis == number);
     html! {
@@ -41,7 +41,7 @@ fn told(times: &ChartTimes) -> String {
     times.text.clone() + &number::range(times.interval)
 }
 
-/// The chart for those who do not see it.
+/// The chart in words, for screen readers.
 fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
     let lines = axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty());
     let said = lines.map(|(group, line)| {

@@ -1,11 +1,11 @@
-//! What the filesystems of the run can do, as it was found out when the run began.
-//! In: a view. Out: a table, questions as lines, each answer with what was tried behind a fold.
+//! Features of the run's filesystems, as probed when the run began.
+//! In: a view. Out: a table, questions as lines, each answer with a collapsed list of what was tried.
 
 use crate::view::View;
 use maud::{Markup, html};
 use records::feature::Probed;
 
-/// The section; nothing where it was not asked for.
+/// The section; empty if features were not probed.
 pub(super) fn features(view: &View) -> Markup {
     let probed = &view.run.features;
     let Some(first) = probed.first() else { return html! {} };

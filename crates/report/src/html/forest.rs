@@ -1,28 +1,28 @@
-//! One picture of everything: for each operation, how many times slower than the best every contender is, with its interval.
+//! One chart of everything: for each operation, how many times slower than the best every contender is, with its interval.
 //! In: a view. Out: a card for each operation, all on one logarithmic scale with no ink at 1 but the best.
-//! A mark is filled where a difference is shown, hollow where it can't be told, ringed where the best is proven; contenders are told apart by their
-//! names beside their lines, not by colour.
+//! A mark is filled where a difference is shown, hollow where it is undecided, ringed where the best is proven; contenders are identified
+//! by the names next to their lines, not by colour.
 
 use super::Line;
 use crate::number;
 use crate::view::{CellView, RowView, Standing, View};
 use maud::{Markup, html};
 
-/// The drawing's width, of which no card has less, so that letters keep their size; and what stays free at the right for the figure.
+/// The drawing's width, the minimum of a card, so that text keeps its size; and the space at the right for the figure.
 const WIDTH: f64 = 330.0;
 const FIGURES: f64 = 46.0;
 /// Height of a contender's line and of the axis.
 const LINE: f64 = 18.0;
 const AXIS: f64 = 20.0;
-/// The scale ends here: what is further is cut with an arrow.
+/// The scale ends here: larger ratios are cut with an arrow.
 const MOST: f64 = 20.0;
 /// Proven to be slower by more than this: drawn in the warning's colour.
 const FAR: f64 = 1.5;
-/// Letters of a name that have room, as long as the longest needs no more than so many; and the width of one.
+/// Fewest and most characters of the name column, by the longest name; and the width of one.
 const LETTERS: [usize; 2] = [12, 20];
 const LETTER: f64 = 6.9;
 
-/// Room that a figure of the axis takes.
+/// Width of a figure of the axis.
 const TICK: f64 = 30.0;
 
 /// Values that the axis is marked at.
@@ -31,13 +31,13 @@ const MARKS: [f64; 8] = [1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0];
 /// The scale of all cards.
 struct Scale {
     most: f64,
-    /// Letters of names, and the width of their column.
+    /// Characters of names, and the width of their column.
     letters: usize,
     names: f64,
 }
 
 impl Scale {
-    /// As far as the furthest mark of all, and not beyond [`MOST`]; intervals never stretch it.
+    /// Up to the largest ratio of all, and not beyond [`MOST`]; intervals never stretch it.
     fn of(view: &View) -> Self {
         let cells = view.workloads.iter().flat_map(|workload| &workload.rows).flat_map(|row| &row.cells);
         let furthest = cells.filter_map(|cell| cell.ratio).fold(1.5, f64::max);
@@ -47,7 +47,7 @@ impl Scale {
         Scale { most, letters, names: letters as f64 * LETTER }
     }
 
-    /// Marks, and whether there is room for the figure of each beside the one before.
+    /// Marks, and whether there is room for the figure of each after the previous one.
     fn told(&self, marks: &[f64]) -> Vec<(f64, bool)> {
         let mut last = f64::NEG_INFINITY;
         let mut told = |mark: f64| {
@@ -59,7 +59,7 @@ impl Scale {
         marks.iter().map(|mark| told(*mark)).collect()
     }
 
-    /// Where a ratio stands; and whether it lies beyond the scale.
+    /// Position of a ratio, and whether it is beyond the scale.
     fn at(&self, ratio: f64) -> (f64, bool) {
         let share = (ratio.max(1e-3).ln() / self.most.ln()).clamp(-0.06, 1.0);
         (self.names + 10.0 + share * (WIDTH - self.names - FIGURES - 14.0), ratio > self.most)
@@ -169,7 +169,7 @@ fn short(name: &str, room: usize) -> String {
     if letters.len() <= room { name.into() } else { format!("{}…", letters[..room - 1].iter().collect::<String>()) }
 }
 
-/// A tenth of a pixel is enough.
+/// Rounds to a tenth of a pixel.
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

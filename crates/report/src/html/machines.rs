@@ -1,4 +1,4 @@
-//! The machines of a run that was put together from shards, on the page.
+//! The machines of a run that was merged from shards, on the page.
 //! In: a view. Out: HTML; nothing where all blocks are of one machine.
 
 use crate::number;

@@ -7,7 +7,7 @@ use crate::view::{CellView, RowView, Standing, View, WorkloadView};
 use judge::NoteKind;
 use maud::{Markup, html};
 
-/// Contenders that are named as slower.
+/// Most contenders that are named as slower.
 const NAMED: usize = 3;
 
 pub(super) fn overview(view: &View, links: &Links) -> Markup {
@@ -91,7 +91,7 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
     }
 }
 
-/// What may change the meaning of a figure. That it scatters, or was disturbed, is in its interval; its safety stands below its name.
+/// Notes that may change the meaning of a figure. Scatter and disturbance are part of its interval; its safety is below its name.
 pub(super) fn weighs(kind: NoteKind) -> bool {
     !matches!(kind, NoteKind::Unstable | NoteKind::Outlier | NoteKind::Disturbed | NoteKind::Durability)
 }
@@ -101,7 +101,7 @@ fn notes(cell: &CellView) -> String {
     notes.collect::<Vec<_>>().join("; ")
 }
 
-/// What a screen reader says of it.
+/// The text for a screen reader.
 pub(super) fn spoken(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "best",

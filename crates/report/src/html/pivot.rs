@@ -1,5 +1,5 @@
-//! What was varied: for each axis its best value in each group, then the groups with theirs; and work over one number.
-//! In: a view. Out: tables, and the places of the charts that belong to them.
+//! The varied axes: for each axis its best value in each group, then the groups with theirs; and work over one number.
+//! In: a view. Out: tables, and the places of their charts.
 
 use super::overview::spoken;
 use crate::chart::ChartData;
@@ -106,7 +106,7 @@ fn across(view: &View, axis: &AxisView, pivot: &PivotView) -> Markup {
     }
 }
 
-/// Groups with figures of two values at least.
+/// Groups with figures of at least two values.
 fn several(line: &PivotRow) -> Vec<usize> {
     (0..line.groups.len()).filter(|group| line.groups[*group].iter().flatten().count() >= 2).collect()
 }

@@ -1,4 +1,4 @@
-//! The end of the page: the device, contenders as asked and found, the machine, commands, and how to do it again.
+//! The end of the page: the device, contenders as requested and as read back, the machine, commands, and how to repeat the run.
 //! In: a view and its material. Out: HTML.
 
 use crate::view::{Material, View};
@@ -9,7 +9,7 @@ use records::{CommandRecord, TrialRecord};
 
 /// Most commands that one contender's list shows.
 const MOST_COMMANDS: usize = 120;
-/// Longest answer of a command that is shown, in characters.
+/// Longest output of a command that is shown, in characters.
 const LONGEST_ANSWER: usize = 600;
 
 pub(super) fn rest(material: &Material, view: &View) -> Markup {
@@ -106,7 +106,7 @@ fn machine(view: &View) -> Markup {
 /// A list of headings and values.
 type Pairs = Vec<(String, String)>;
 
-/// What a reader asks first, and the rest.
+/// The most important facts of a machine, and the rest.
 fn machine_parts(machine: &[(String, String)]) -> (Pairs, Pairs) {
     const FIRST: [&str; 7] = ["kernel", "distribution", "architecture", "cpu", "memory", "virtualisation", "device"];
     let is_first = |(name, _): &&(String, String)| {

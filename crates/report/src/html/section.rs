@@ -35,7 +35,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, 
     super::folded(&workload.slug, &workload.title, &content)
 }
 
-/// Whether the name tells the scale already, since the run has the work at several.
+/// Whether the name already contains the scale, because the run has the workload at several.
 fn told_in_name(workload: &WorkloadView) -> bool {
     workload.scale.is_empty() || workload.name.contains(&workload.scale)
 }
@@ -123,7 +123,7 @@ fn tabs(view: &View, id: &str, chart: &ChartRow) -> Markup {
     }
 }
 
-/// The chart for those who do not see it.
+/// The chart in words, for screen readers.
 fn in_words(view: &View, row: &RowView) -> String {
     let said = row.cells.iter().filter_map(|cell| {
         let figure = cell.figure.as_ref()?;

@@ -1,5 +1,5 @@
 //! Two runs, or two contenders, side by side.
-//! In: [`Compared`], judged already. Out: a page, which needs no script.
+//! In: [`Compared`], already judged. Out: a page, which needs no script.
 
 use crate::findings::Tone;
 use maud::{Markup, html};
@@ -10,13 +10,13 @@ const EDGE: f64 = 8.0;
 /// A comparison, as it is shown.
 #[derive(Debug, Clone, Default)]
 pub struct Compared {
-    /// What B is compared with, as it is asked for and as it is named.
+    /// The baseline of the comparison.
     pub a: CompareChoice,
     /// What is judged.
     pub b: CompareChoice,
-    /// All that can be put in the place of either.
+    /// All choices for either side.
     pub choices: Vec<CompareChoice>,
-    /// What it comes to, in a sentence or two.
+    /// The result, in a sentence or two.
     pub meaning: String,
     /// Differences up to this share count as the same.
     pub margin: f64,
@@ -26,12 +26,12 @@ pub struct Compared {
     pub unmatched: Vec<String>,
 }
 
-/// Something that can be compared: a run, or a contender of one.
+/// A choice for comparison: a run, or a contender of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompareChoice {
-    /// As it is asked for: `RUN` or `RUN:CONTENDER`.
+    /// As in requests: `RUN` or `RUN:CONTENDER`.
     pub value: String,
-    /// As it is named.
+    /// As shown.
     pub label: String,
 }
 
@@ -59,11 +59,11 @@ pub struct Line {
     pub interval: Option<(f64, f64)>,
     /// Both in digits.
     pub shown: String,
-    /// What may be said of B, in a word or two.
+    /// The verdict on B, in a word or two.
     pub change: &'static str,
-    /// How that is meant.
+    /// Its tone.
     pub tone: Tone,
-    /// Addresses of what both figures rest on.
+    /// Addresses of the evidence of both figures.
     pub why: (String, String),
 }
 
@@ -138,7 +138,7 @@ fn table(section: &Section) -> Markup {
     }
 }
 
-/// Place of a ratio on a logarithmic line from 1/EDGE to EDGE, in percent.
+/// Position of a ratio on a logarithmic line from 1/EDGE to EDGE, in percent.
 fn place(ratio: f64) -> f64 {
     let at = (ratio.max(f64::MIN_POSITIVE).ln() / EDGE.ln()).clamp(-1.0, 1.0);
     ((at + 1.0) * 500.0).round() / 10.0

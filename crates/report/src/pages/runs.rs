@@ -1,21 +1,21 @@
-//! The runs of a ledger: searched, chosen, two of them put side by side.
+//! The runs of a ledger: search, selection, and comparison of two.
 //! In: [`Runs`]. Out: a page, which needs no script.
 
 use crate::view::plural;
 use maud::{Markup, html};
 
-/// The runs of a ledger, as far as they are shown.
+/// The shown part of the runs of a ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runs {
     /// Name of the ledger.
     pub ledger: String,
-    /// What is searched for; empty: nothing.
+    /// The search text; empty: none.
     pub search: String,
-    /// How many were found.
+    /// Number of runs found.
     pub found: usize,
-    /// Place of the first that is shown among those that were found, from 0.
+    /// Position of the first shown run among those found, from 0.
     pub first: usize,
-    /// Those that are shown, the latest first.
+    /// The shown runs, the latest first.
     pub lines: Vec<RunLine>,
     /// Runs on one page.
     pub a_page: usize,
@@ -26,13 +26,13 @@ pub struct Runs {
 pub struct RunLine {
     /// Its id.
     pub id: String,
-    /// When it began, as people write it.
+    /// When it began, formatted for readers.
     pub began: String,
     /// `open`, `interrupted` or `finished`.
     pub status: String,
     /// Its question in a line.
     pub title: String,
-    /// What took part, and in which work.
+    /// Its contenders and workloads.
     pub about: String,
 }
 
@@ -82,7 +82,7 @@ fn list(runs: &Runs) -> Markup {
     }
 }
 
-/// To newer and older runs.
+/// Links to newer and older runs.
 fn turning(runs: &Runs) -> Markup {
     let to = |first: usize| format!("./?q={}&first={first}", super::encoded(&runs.search));
     let after = runs.first + runs.lines.len();

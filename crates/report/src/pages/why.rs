@@ -1,4 +1,4 @@
-//! What a figure rests on, down to its samples.
+//! The evidence of a figure, down to its samples.
 //! In: [`WhyPage`]. Out: a page, which needs no script.
 
 use crate::number;
@@ -14,12 +14,12 @@ const TOP: f64 = 10.0;
 /// Labels of blocks below the picture at most.
 const LABELS: u32 = 12;
 
-/// What a cell rests on, and where it leads.
+/// The evidence of a cell, with links.
 #[derive(Debug, Clone)]
 pub struct WhyPage {
-    /// What it rests on.
+    /// The evidence.
     pub why: Why,
-    /// The way back.
+    /// The navigation links.
     pub top: Vec<(String, String)>,
     /// The same operation of other contenders: addresses and names.
     pub others: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub fn why(page: &WhyPage) -> String {
     super::framed(&why.title, &page.top, &heading, &main)
 }
 
-/// Every sample by its block: filled where it counts, hollow where it was set aside, a cross where something disturbed it.
+/// Every sample by its block: filled where it counts, hollow where it was set aside, a cross where it was disturbed.
 fn picture(why: &Why) -> Markup {
     let values = why.points.iter().map(|point| point.value);
     let (low, high) =

@@ -1,4 +1,4 @@
-//! The first screen: the answer, one table of everything, and what its signs mean. It fits 80 columns and 24 lines.
+//! The first screen: the answer, one table of everything, and its legend. It fits 80 columns and 24 lines.
 //! In: a view and a style. Out: text.
 
 use super::style::{Style, Tone, left, right, wrapped};
@@ -10,33 +10,33 @@ use crate::view::{
 use judge::{Change, SafetyClass};
 use unicode_width::UnicodeWidthStr;
 
-/// Lines of the sentences.
+/// Most lines of sentences.
 const LINES: usize = 13;
-/// Lines of the table.
+/// Most lines of the table.
 const ROWS: usize = 12;
-/// Widest column that names the operations beside many contenders and beside few, and narrowest and widest of a contender.
+/// Widest column of operation names with many contenders and with few, and narrowest and widest column of a contender.
 const NAMES: (usize, usize) = (25, 48);
 const COLUMN: (usize, usize) = (7, 16);
 const ABREAST: usize = 6;
-/// What the figures are.
+/// Heading of the figures.
 const SCALE: &str = "TIMES SLOWER THAN BEST";
-/// The same of instructions.
+/// The same for instructions.
 const COUNTED: &str = "TIMES THOSE OF THE BEST";
-/// What the line of a workload's sum is called.
+/// Name of the row of a workload's sum.
 const ALL_STEPS: &str = "all steps";
-/// Lines that a few workloads may take before what else there is to know.
+/// Lines that a few workloads may take before the other facts.
 const FEW: usize = 4;
-/// Lines of a contender's heading.
+/// Most lines of a contender's heading.
 const HEADING: usize = 4;
 
-/// The answer of a run as it fits a screen. Where nothing is compared with anything, the figures themselves are the answer.
+/// The answer of a run, fit to a screen. Without any comparison, the figures themselves are the answer.
 pub fn answer(view: &View, style: Style) -> String {
     let mut text = in_few_lines(view, style);
     if let Some(found) = view.against.as_ref().filter(|found| !found.rows.is_empty()) {
         return text + &against(view, found, style);
     }
     let measured = (0..view.contenders.len()).filter(|&place| view.has_figures(place)).count();
-    // Where no verdict is left, the figures stand by themselves.
+    // If no verdict is left, only the figures are shown.
     let compared = view.workloads.iter().flat_map(|workload| &workload.rows).any(|row| spread(row) > 1.0);
     let unequal = view.judgement.doubts.iter().any(judge::WorkDoubt::withholds);
     if measured > 1 && (compared || !unequal) {
@@ -60,7 +60,7 @@ pub fn answer(view: &View, style: Style) -> String {
     text + &clients
 }
 
-/// The answer in few sentences. Which one to take, how certain that is and what would settle the rest are never left out.
+/// The answer in few sentences. Which contender to take, how certain that is and what would settle the rest are never left out.
 fn in_few_lines(view: &View, style: Style) -> String {
     let answer = &view.answer;
     let head = said(Tone::Heading, &answer.headline, style);
@@ -72,7 +72,7 @@ fn in_few_lines(view: &View, style: Style) -> String {
     let mut room = LINES.saturating_sub(head.len() + end.len());
     let besides: Vec<Vec<String>> = answer.besides.iter().map(|one| plain(one, style)).collect();
     let workloads = workloads(view, style);
-    // A few workloads come first; of many, one does. The table below has the others.
+    // A few workloads come first; of many, only one. The table below has the others.
     let all = workloads.iter().map(Vec::len).sum::<usize>();
     let first = if all <= FEW { all } else { workloads.len().min(1) };
     let besides = fitting(besides, room.saturating_sub(first));
@@ -121,7 +121,7 @@ fn said(tone: Tone, text: &str, style: Style) -> Vec<String> {
 /// One line of the table.
 struct Line<'a> {
     title: String,
-    /// Absent in the line above the operations of a workload, which has the whole width.
+    /// Absent in the line above the operations of a workload, which uses the whole width.
     row: Option<&'a RowView>,
 }
 
@@ -136,13 +136,13 @@ fn table(view: &View, style: Style) -> String {
     let heading = |place: &usize| heading(&view.contenders[*place], common.len());
     let word = |place: &usize| heading(place).iter().map(|word| word.width()).max().unwrap_or(0);
     let column = (shown.iter().map(word).max().unwrap_or(0) + 2).clamp(COLUMN.0, COLUMN.1);
-    // What a few contenders leave is for the names of what they did.
+    // Space that a few contenders leave is used for the names of the operations.
     let spare = style.width.saturating_sub(1 + shown.len() * column);
     let of_rows = lines.iter().filter(|line| line.row.is_some());
     let widest = of_rows.map(|line| line.title.width()).max().unwrap_or(0);
     let names = widest.clamp(SCALE.len(), spare.clamp(NAMES.0, NAMES.1));
     let room = style.width.saturating_sub(names + 1);
-    // So many stand beside each other whatever their names; more only where these are short.
+    // So many columns fit whatever their names; more only if the names are short.
     let column = column.min((room / shown.len().min(ABREAST)).max(COLUMN.0));
     let fits = (room / column).max(1);
     let (here, beyond) = shown.split_at(fits.min(shown.len()));
@@ -167,9 +167,9 @@ fn table(view: &View, style: Style) -> String {
     text
 }
 
-/// One contender at several levels, each held against the lowest.
+/// One contender at several levels, each compared with the lowest.
 fn levels(view: &View, found: &VariantsView, style: Style) -> String {
-    // The first column's heading has the name of what is varied.
+    // The first column's heading has the name of the varied number.
     let value = |level: &String| level.split_once('=').map_or_else(|| level.clone(), |(_, value)| value.to_owned());
     let words: Vec<Vec<String>> = found.levels.iter().map(|level| vec![safe::terminal(&value(level))]).collect();
     let rows: Vec<Held> =
@@ -177,7 +177,7 @@ fn levels(view: &View, found: &VariantsView, style: Style) -> String {
     held_against(view, &format!("AT {}", found.levels[0]), &words, &rows, style)
 }
 
-/// All contenders, each held against the one in use.
+/// All contenders, each compared with the one in use.
 fn against(view: &View, found: &AgainstView, style: Style) -> String {
     let words: Vec<Vec<String>> = found.others.iter().map(|&place| heading(&view.contenders[place], 0)).collect();
     let (lines, _) = lines(view);
@@ -190,10 +190,10 @@ fn against(view: &View, found: &AgainstView, style: Style) -> String {
     held_against(view, &found.name, &words, &rows, style)
 }
 
-/// A line of a table: its name, and its ratios, where it is no heading.
+/// A line of a table: its name, and its ratios; `None` for a heading.
 type Held<'a> = (String, Option<&'a [Option<CoursePoint>]>);
 
-/// A table of ratios to the one of this name.
+/// A table of ratios to the contender of this name.
 fn held_against(view: &View, to: &str, words: &[Vec<String>], rows: &[Held<'_>], style: Style) -> String {
     let mut text = String::from("\n");
     let widest = words.iter().flatten().map(|word| word.width()).max().unwrap_or(0);
@@ -228,7 +228,7 @@ fn sign(point: CoursePoint) -> char {
     }
 }
 
-/// Each workload's sum first, then where contenders differ most; how many lines are left out.
+/// Each workload's sum first, then the rows in which contenders differ most; and the number of lines left out.
 fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
     let is_sum = |row: &RowView| view.is_sum(row);
     let all: usize = view.workloads.iter().map(|workload| workload.rows.len()).sum();
@@ -253,18 +253,18 @@ fn lines(view: &View) -> (Vec<Line<'_>>, usize) {
     (lines, left_out)
 }
 
-/// A workload's title, else its name, where it leaves room for what follows it.
+/// A workload's title, else its name, if it leaves room for what follows.
 fn short(workload: &WorkloadView) -> Option<&str> {
     let room = NAMES.0 - ", ".len() - ALL_STEPS.len();
     [&workload.title, &workload.name].into_iter().find(|name| name.width() <= room).map(String::as_str)
 }
 
-/// How far apart the contenders of a line are.
+/// The spread of the contenders of a row.
 fn spread(row: &RowView) -> f64 {
     row.cells.iter().filter_map(|cell| cell.ratio).fold(1.0, f64::max)
 }
 
-/// Words at the end of the names of all of these, which tell none of them from another: `by instructions`.
+/// Words at the end of all of these names, which do not distinguish them: `by instructions`.
 fn in_common(view: &View, shown: &[usize]) -> Vec<String> {
     let words = |place: &usize| view.contenders[*place].name.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let Some((first, others)) = shown.split_first() else { return Vec::new() };
@@ -277,7 +277,7 @@ fn in_common(view: &View, shown: &[usize]) -> Vec<String> {
     common
 }
 
-/// A contender's name in as many lines as a heading has, without so many words at its end.
+/// A contender's name in the lines of a heading, without so many words at its end.
 fn heading(contender: &ContenderView, common: usize) -> Vec<String> {
     let sign = match contender.durability.class() {
         SafetyClass::NoFlushes | SafetyClass::Unordered => " !",
@@ -289,13 +289,13 @@ fn heading(contender: &ContenderView, common: usize) -> Vec<String> {
     let all: Vec<&str> = name.split(' ').filter(|word| !word.is_empty()).collect();
     let mut words: Vec<String> = Vec::new();
     for word in &all[..all.len().saturating_sub(common).max(1).min(all.len())] {
-        // Of a kernel its version says enough, and stands whole.
+        // Only the version of a kernel is shown, on the same line as `on`.
         match (words.last_mut(), word.strip_prefix("debian:")) {
             (Some(last), Some(series)) if last == "on" => *last = format!("on {series}"),
             _ => words.push((*word).to_owned()),
         }
     }
-    // A long word goes on in the next line where it has a hyphen or a sign of equality: cut at the same place, two names would be one.
+    // A long word breaks after a hyphen or an equals sign: cut at the same position, two names could become equal.
     let broken = |word: String| match word.width() > COLUMN.1 - 4 {
         true => word.split_inclusive(['-', '=']).map(str::to_owned).collect(),
         false => vec![word],
@@ -306,7 +306,7 @@ fn heading(contender: &ContenderView, common: usize) -> Vec<String> {
         words.push(rest);
     }
     let mut words: Vec<String> = words.iter().map(|word| cut(word, COLUMN.1 - 4)).collect();
-    // Beside a short word the sign leaves a long one its room.
+    // The sign goes next to a short word, so that it takes no room from a long one.
     if let Some(word) = words.iter_mut().rev().min_by_key(|word| word.width()) {
         word.push_str(sign);
     }
@@ -319,7 +319,7 @@ fn headings(text: &mut String, scale: &str, words: &[Vec<String>], (names, colum
         let title = if at + 1 == height { scale } else { "" };
         let mut one = left(&cut(title, names), names + 1);
         for word in words {
-            // Names stand on the line above the figures, whatever their height.
+            // Names are aligned to the line above the figures, whatever their height.
             let word = (at + word.len()).checked_sub(height).and_then(|at| word.get(at)).map_or("", String::as_str);
             one.push_str(&right(&cut(word, column - 1), column));
         }
@@ -356,7 +356,7 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         (class(&[SafetyClass::Checksummed]), "+ checksums data"),
     ];
     let said: Vec<&str> = signs.iter().filter(|(there, _)| *there).map(|(_, words)| *words).collect();
-    // A sign stays beside its words.
+    // A sign stays next to its words.
     let mut lines: Vec<String> = Vec::new();
     for one in said {
         match lines.last_mut().filter(|last| last.width() + 3 + one.width() <= style.width) {
@@ -368,7 +368,7 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
     legend_end(text, view, &[(rows, "more line"), (contenders, "more contender")], style);
 }
 
-/// What is left out, and where it is.
+/// What is left out, and where it can be found.
 fn legend_end(text: &mut String, view: &View, left_out: &[(usize, &str)], style: Style) {
     let beyond: Vec<String> = left_out
         .iter()
@@ -380,7 +380,7 @@ fn legend_end(text: &mut String, view: &View, left_out: &[(usize, &str)], style:
     text.push_str(&style.say(&format!("{more}figures and all tables: bakeoff show {run} --full"), "  "));
 }
 
-/// A text that is no wider than that.
+/// A text cut to this width.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! One cell of a terminal table: a mark, the figure, a bar, and what stands below.
+//! One cell of a terminal table: a mark, the figure, a bar, and the lines below.
 //! In: a cell of the view. Out: lines of text, and footnotes that several cells may share.
 
 use super::style::{Style, Tone};
@@ -11,7 +11,7 @@ use judge::NoteKind;
 /// Columns of a bar.
 pub(super) const BAR: usize = 9;
 
-/// Notes below a table, each with the letter that cells carry.
+/// Notes below a table, each with the letter that cells show.
 #[derive(Default)]
 pub(super) struct Footnotes {
     texts: IndexSet<String>,
@@ -45,7 +45,7 @@ pub(super) fn mark(standing: Standing, style: Style) -> &'static str {
     }
 }
 
-/// The lines of one cell: figure and bar, then below the row's title of so many lines what else is shown.
+/// The lines of one cell: figure and bar, then the other values, below the lines of the row's title.
 pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, notes: &mut Footnotes) -> String {
     let Some(figure) = &cell.figure else {
         let reason = cell.missing.as_deref().unwrap_or("not measured");
@@ -53,7 +53,7 @@ pub(super) fn lines(row: &RowView, cell: &CellView, title: usize, style: Style, 
         return format!("  {} {letter}", if style.unicode { "–" } else { "-" });
     };
     let mut marks: Vec<String> = Vec::new();
-    // The badge below the name tells durability, and the line of the range tells what is unstable.
+    // The badge below the name shows durability, and the line of the range shows instability.
     let elsewhere = [NoteKind::Durability, NoteKind::Unstable];
     for note in cell.notes.iter().filter(|note| !elsewhere.contains(&note.kind)) {
         let letter = notes.letter(&safe::terminal(&note.text));

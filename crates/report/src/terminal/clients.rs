@@ -1,4 +1,4 @@
-//! Many clients side by side, their scaling and IO500's score, for the terminal.
+//! Many parallel clients, their scaling and IO500's score, for the terminal.
 //! In: a view. Out: text within the terminal's width.
 
 use super::style::{Style, Tone, left, right};
@@ -6,13 +6,13 @@ use crate::number;
 use crate::safe;
 use crate::view::{ClientsView, ScoreView, View, plural};
 
-/// Columns of figures, a gap before each included.
+/// Columns of figures, a leading gap included.
 const WIDTHS: [usize; 6] = [12, 13, 9, 9, 9, 9];
 const HEADINGS: [&str; 6] = ["whole", "all at work", "first, s", "last, s", "p50", "p99"];
-/// Clients that are listed one by one; all of them are in the report.
+/// Clients that are listed individually; all of them are in the report.
 const MOST_LISTED: usize = 16;
 
-/// Each workload's clients.
+/// The clients of each workload.
 pub(super) fn clients(view: &View, style: Style) -> String {
     if view.clients.is_empty() {
         return String::new();
@@ -63,7 +63,7 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
     text
 }
 
-/// How much of linear is reached.
+/// The scaling efficiency.
 pub(super) fn scalings(view: &View, style: Style) -> String {
     let said: Vec<&String> = view.scalings.iter().flat_map(|scaling| &scaling.sentences).collect();
     if said.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn scalings(view: &View, style: Style) -> String {
     style.heading("Scaling") + &said.into_iter().map(|sentence| style.say(sentence, "  ")).collect::<String>()
 }
 
-/// What the first screen says of them: how well they began together at worst, how much of linear, and the score.
+/// Their part of the first screen: the largest start skew, the scaling efficiency, and the score.
 pub(super) fn short(view: &View, style: Style) -> String {
     let most = |of: fn(&ClientsView) -> f64| view.clients.iter().map(of).fold(0.0, f64::max);
     let Some(many) = view.clients.iter().max_by_key(|clients| (clients.clients, clients.machines)) else {

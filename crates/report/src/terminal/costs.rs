@@ -1,4 +1,4 @@
-//! What contenders cost beside speed, and their options as read back, for the terminal.
+//! Costs of contenders other than speed, and their options as read back, for the terminal.
 //! In: a view. Out: text within the terminal's width.
 
 use super::style::{Style, Tone, left, right, wrapped};
@@ -6,14 +6,14 @@ use crate::safe;
 use crate::view::{CostsView, HEADINGS, LEGEND, View, in_words};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of each figure, a gap before it included.
+/// Columns of each figure, a leading gap included.
 const WIDTHS: [usize; 9] = [6, 6, 8, 6, 7, 6, 8, 7, 8];
 /// Narrowest and widest column of names.
 const NAMES: (usize, usize) = (12, 36);
-/// Contenders whose options are listed at most; all of them are in the report.
+/// Most contenders whose options are listed; all of them are in the report.
 const MOST_LISTED: usize = 60;
 
-/// One table a workload, and what its columns are.
+/// One table per workload, and an explanation of its columns.
 pub(super) fn costs(view: &View, style: Style) -> String {
     if view.costs.is_empty() {
         return String::new();
@@ -46,7 +46,7 @@ fn table(view: &View, costs: &CostsView, style: Style) -> String {
     text
 }
 
-/// A name in lines of at most so many columns, broken at spaces, and within a word where one is longer.
+/// A name in lines of at most so many columns, broken at spaces, and within a word that is longer.
 fn folded(name: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for line in wrapped(name, width.max(1), " ").lines() {
@@ -61,7 +61,7 @@ fn folded(name: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Every option that was asked for, and what shows that it is in force.
+/// Every requested option, and the evidence that it is in effect.
 pub(super) fn options(view: &View, style: Style) -> String {
     let asked: Vec<_> = view.contenders.iter().filter(|contender| !contender.options.is_empty()).collect();
     if asked.is_empty() {

@@ -1,5 +1,5 @@
-//! What filesystems can do, for the terminal: questions as lines, filesystems as columns.
-//! In: what was probed. Out: text within the terminal's width, in several tables where there are many.
+//! Features of filesystems, for the terminal: questions as lines, filesystems as columns.
+//! In: the probed features. Out: text within the terminal's width, in several tables where there are many.
 
 use super::style::left;
 use crate::safe;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 const QUESTION: usize = 30;
 const ANSWER: (usize, usize) = (12, 24);
 
-/// `marked`: answers behind which a `*` stands.
+/// `marked`: answers that are followed by a `*`.
 pub fn feature_table(probed: &[Probed], marked: &dyn Fn(&Probed, &str) -> bool, width: usize) -> String {
     let widest = probed.iter().map(|one| one.heading().width() + 1).max().unwrap_or(0);
     let least = widest.clamp(ANSWER.0, ANSWER.1);

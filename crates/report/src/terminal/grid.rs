@@ -1,5 +1,5 @@
-//! The frame of wide tables: nothing but a line below the headings, columns of fixed widths.
-//! In: how the terminal is. Out: a table to be filled.
+//! The frame of wide tables: only a line below the headings, columns of fixed widths.
+//! In: the style of the terminal. Out: an empty table.
 
 use super::style::Style;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, TableComponent, Width, presets};
@@ -14,12 +14,12 @@ pub fn grid(style: Style) -> Table {
     table
 }
 
-/// Gives the first column one width in characters, and all others another.
+/// Sets the width of the first column and that of all others, in characters.
 pub fn set_widths(table: &mut Table, first: usize, others: usize) {
     for (at, column) in table.column_iter_mut().enumerate() {
         let width = u16::try_from(if at == 0 { first } else { others }).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        // A cell that fills its column must not run into the next.
+        // A cell that fills its column must not touch the next.
         column.set_padding((0, 1));
     }
 }

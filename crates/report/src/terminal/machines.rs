@@ -1,12 +1,12 @@
-//! The machines of a run that was put together from shards, for the terminal.
-//! In: a view. Out: a line for each machine, and the ratios over them; nothing where all is of one machine.
+//! The machines of a run that was merged from shards, for the terminal.
+//! In: a view. Out: a line for each machine, and the ratios over them; empty if all blocks are of one machine.
 
 use super::style::{Style, left};
 use crate::number;
 use crate::safe;
 use crate::view::{MachineView, PooledView, View, plural, span_words as span};
 
-/// Lines of ratios that are shown; the report has all.
+/// Most lines of ratios; the report has all.
 const MOST: usize = 40;
 
 pub(super) fn machines(view: &View, style: Style) -> String {

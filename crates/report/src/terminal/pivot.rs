@@ -11,7 +11,7 @@ use crate::view::{AxisView, CHOSEN, PivotCell, PivotRow, Standing, View};
 use comfy_table::Cell;
 use unicode_width::UnicodeWidthStr;
 
-/// Sentences of a table that are printed; the table says the same.
+/// Most sentences below a table; the table has the same facts.
 const SENTENCES: usize = 4;
 /// Narrowest and widest first column.
 const NAMES: (usize, usize) = (15, 26);
@@ -21,7 +21,7 @@ const FIGURES: (usize, usize) = (13, 24);
 /// The best value of an axis for each group, then the groups with theirs.
 ///
 /// # Errors
-/// A name of no axis of the run; the message lists those that there are.
+/// No axis of the run has this name; the message lists the existing ones.
 pub fn pivot(view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
     let (axis, pivot) = view.pivot(asked).ok_or_else(|| {
         let known: Vec<&str> = view.pivots.iter().map(|pivot| view.axes[pivot.axis].name.as_str()).collect();
@@ -125,7 +125,7 @@ fn operation(view: &View, line: &PivotRow) -> String {
     format!("{}, {until}{}", safe::terminal(&row.title), row.unit.sign)
 }
 
-/// Mark and figure, and how many times worse it is where it is.
+/// Mark and figure, and the ratio if it is worse.
 fn figure(view: &View, line: &PivotRow, cell: &PivotCell, style: Style) -> String {
     let row = view.row(line);
     let shown = row.show(&cell.figure);
@@ -136,7 +136,7 @@ fn figure(view: &View, line: &PivotRow, cell: &PivotCell, style: Style) -> Strin
     format!("{}{shown}{times}", mark(cell.standing, style))
 }
 
-/// Columns folded into as many tables as the width asks for.
+/// Columns folded into as many tables as the width requires.
 fn tables(columns: &[String], blocks: &[Block], style: Style) -> String {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(UnicodeWidthStr::width).max().unwrap_or(0);

@@ -1,11 +1,11 @@
-//! What a terminal can show: its width, colour, and characters beyond ASCII.
+//! Capabilities of a terminal: its width, colour, and characters beyond ASCII.
 //! In: the environment. Out: a [`Style`], and text painted and wrapped by it.
 
 use crate::safe;
 use std::io::IsTerminal;
 use unicode_width::UnicodeWidthStr;
 
-/// Width of a page where the terminal does not say.
+/// Width of a page if the terminal does not report it.
 const USUAL_WIDTH: usize = 80;
 
 /// How text is laid out for a terminal.
@@ -13,13 +13,13 @@ const USUAL_WIDTH: usize = 80;
 pub struct Style {
     /// Columns.
     pub width: usize,
-    /// Whether colour may be used; nothing is told by colour alone.
+    /// Whether colour may be used; nothing depends on colour alone.
     pub color: bool,
     /// Whether block characters and other signs beyond ASCII may be used.
     pub unicode: bool,
 }
 
-/// What a piece of text is, for colour.
+/// The kind of a piece of text, for colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     Heading,
@@ -31,7 +31,7 @@ pub(super) enum Tone {
 }
 
 impl Style {
-    /// For standard output as it is: its width if it is a terminal, `NO_COLOR` and the locale obeyed.
+    /// For standard output: its width if it is a terminal, `NO_COLOR` and the locale respected.
     pub fn of_stdout() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_terminal = std::io::stdout().is_terminal();
@@ -47,7 +47,7 @@ impl Style {
         }
     }
 
-    /// Plain text of this width: no colour, every sign.
+    /// Plain text of this width: no colour, all characters.
     pub fn plain(width: usize) -> Self {
         Self { width, color: false, unicode: true }
     }
@@ -72,12 +72,12 @@ impl Style {
         format!("\n{}\n", self.paint(Tone::Heading, &self.fitted(&safe::terminal(what))))
     }
 
-    /// A text by whomever, broken into lines that fit; those after the first begin with `indent`.
+    /// A text, possibly external, broken into lines that fit; those after the first begin with `indent`.
     pub(super) fn say(self, what: &str, indent: &str) -> String {
         self.fitted(wrapped(&safe::terminal(what), self.width, indent).trim_end()) + "\n"
     }
 
-    /// The same, of which less depends.
+    /// The same for less important text.
     pub(super) fn aside(self, what: &str) -> String {
         self.paint(Tone::Quiet, self.say(what, "  ").trim_end()) + "\n"
     }
@@ -97,7 +97,7 @@ impl Style {
         bar
     }
 
-    /// The text without signs that the terminal cannot show.
+    /// The text without characters that the terminal cannot show.
     pub(super) fn fitted(self, text: &str) -> String {
         if self.unicode {
             return text.to_owned();
@@ -107,12 +107,12 @@ impl Style {
     }
 }
 
-/// A text with what it lacks of so many columns before it.
+/// A text padded on the left to so many columns.
 pub(super) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(text.width())))
 }
 
-/// A text with what it lacks of so many columns behind it.
+/// A text padded on the right to so many columns.
 pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }

@@ -1,4 +1,4 @@
-//! Tables of one workload: contenders as columns, operations as rows, folded into as many tables as the width asks for.
+//! Tables of one workload: contenders as columns, operations as rows, folded into as many tables as the width requires.
 //! In: a workload of the view. Out: text.
 
 use super::cell::{Footnotes, is_unstable, lines};
@@ -14,7 +14,7 @@ const NAMES: (usize, usize) = (15, 22);
 /// Narrowest and widest column of a contender: mark, figure, letters of notes.
 const CONTENDER: (usize, usize) = (12, 26);
 
-/// Widths of the columns, and which contenders stand in which table.
+/// Widths of the columns, and the contenders of each table.
 struct Layout {
     names: usize,
     contender: usize,
@@ -32,7 +32,7 @@ impl Layout {
         let contender = (words + 1).clamp(CONTENDER.0, CONTENDER.1);
         let has_figure = |place: &usize| workload.rows.iter().any(|row| row.cells[*place].figure.is_some());
         let (measured, unmeasured): (Vec<usize>, Vec<usize>) = (0..view.contenders.len()).partition(has_figure);
-        // Folded tables are of equal width, so that the last is no single column.
+        // Folded tables have equal widths, so that the last is not a single column.
         let fits = (width.saturating_sub(names) / contender).max(1);
         let folds = measured.len().div_ceil(fits).max(1);
         let columns = measured.len().div_ceil(folds).max(1);
@@ -100,7 +100,7 @@ fn table(
     table.trim_fmt()
 }
 
-/// Title and unit; then what the lines below the bar are.
+/// Title and unit; then labels of the lines below the bar.
 fn heading(row: &RowView, title: &str, style: Style) -> String {
     let what = if row.durable { "durable " } else { "" };
     let unit = style.paint(Tone::Quiet, &style.fitted(&format!("{what}{}", row.unit.sign)));

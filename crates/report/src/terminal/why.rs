@@ -7,10 +7,10 @@ use crate::safe;
 use crate::view::{self, Material, View, Why};
 use comfy_table::{CellAlignment, Table, presets};
 
-/// The figure of a cell, how it stands, its notes and every sample.
+/// The figure of a cell, its standing, its notes and every sample.
 ///
 /// # Errors
-/// A cell that is not there; the message lists what is.
+/// The cell does not exist; the message lists the existing ones.
 pub fn why(material: &Material, view: &View, asked: &str, style: Style) -> Result<String, ReportError> {
     let why = view::why(material, view, asked)?;
     let title = style.paint(Tone::Heading, style.say(&why.title, "  ").trim_end());

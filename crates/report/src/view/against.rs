@@ -1,5 +1,5 @@
-//! What switching brings: every contender held against the one that is in use now.
-//! In: a view and the name of that one. Out: an [`AgainstView`], and an answer that begins with it.
+//! The effect of switching: every contender compared with the one in use now.
+//! In: a view and the name of that contender. Out: an [`AgainstView`], and an answer that begins with it.
 
 use super::course::CoursePoint;
 use super::{RowView, View};
@@ -8,17 +8,17 @@ use crate::number;
 use judge::{Change, Side, list};
 use serde::Serialize;
 
-/// Lines that a sentence names.
+/// Most lines that a sentence names.
 const NAMED: usize = 3;
 
-/// Contenders held against one.
+/// Contenders compared with one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgainstView {
-    /// The one that they are held against.
+    /// The baseline.
     pub name: String,
     /// The others, the best choice first: indices into [`View::contenders`].
     pub others: Vec<usize>,
-    /// One for each line that has a figure of the one and of another.
+    /// One for each line that has a figure of the baseline and of another contender.
     pub rows: Vec<AgainstRow>,
 }
 
@@ -34,10 +34,10 @@ pub struct AgainstRow {
 }
 
 impl View {
-    /// Holds all contenders against the one of this name, and begins the answer with what switching to the best of them brings.
+    /// Compares all contenders with the one of this name, and begins the answer with the effect of switching to the best of them.
     ///
     /// # Errors
-    /// No contender with figures has this name; the message lists those that there are.
+    /// No contender with figures has this name; the message lists those that have figures.
     pub fn hold_against(&mut self, asked: &str) -> Result<(), ReportError> {
         let order: Vec<usize> = (0..self.contenders.len()).filter(|&place| self.has_figures(place)).collect();
         let named = |place: &&usize| self.contenders[**place].name.eq_ignore_ascii_case(asked);
@@ -71,7 +71,7 @@ impl View {
     fn answer_against(&mut self, against: &AgainstView) {
         let taken = self.answer.take.clone();
         let is_taken = |place: &usize| taken.as_deref() == Some(&self.contenders[*place].name);
-        // The one to take, or who else is least far behind where it is furthest behind.
+        // The contender to take, or else the one that is least far behind in its worst line.
         let Some(at) = against.others.iter().position(is_taken).or_else(|| least_behind(self, against)) else {
             self.answer.headline = format!("{} is the only contender: there is nothing to switch to.", against.name);
             return;
@@ -80,7 +80,7 @@ impl View {
         let class = |name: &str| self.contenders.iter().find(|one| one.name == name).map(|one| one.durability.class());
         let weaker = class(&new).filter(|new| !new.keeps_data() && class(&old).is_some_and(|old| old.keeps_data()));
         let (sentence, take) = Switch::of(self, against, at).verdict(&old, &new, weaker.map(super::answer::loss));
-        // What is in doubt about the work comes before any verdict.
+        // Doubts about the work come before any verdict.
         let headline = self.answer.doubts.iter().take(1).cloned().chain([sentence]).collect::<Vec<_>>().join(" ");
         let before = std::mem::replace(&mut self.answer.headline, headline);
         self.answer.besides.insert(0, before);
@@ -91,7 +91,7 @@ impl View {
     }
 }
 
-/// Lines that count: of a workload that has a sum only that.
+/// Lines that count: for a workload with a sum only that.
 fn whole<'a>(view: &'a View, against: &'a AgainstView) -> impl Iterator<Item = &'a AgainstRow> {
     let has_sum =
         |one: &AgainstRow| against.rows.iter().any(|other| other.workload == one.workload && is_sum(view, other));
@@ -102,7 +102,7 @@ fn is_sum(view: &View, one: &AgainstRow) -> bool {
     view.is_sum(&view.workloads[one.workload].rows[one.row])
 }
 
-/// Who is least far behind where it is furthest behind, of those that keep data as safely, where there are any.
+/// The contender that is least far behind in its worst line, among those that keep data as safely, if there are any.
 fn least_behind(view: &View, against: &AgainstView) -> Option<usize> {
     let keeps = |at: &usize| view.contenders[against.others[*at]].durability.class().keeps_data();
     let all = || 0..against.others.len();
@@ -145,7 +145,7 @@ impl Switch {
         found
     }
 
-    /// Whether to switch from the old to the new one, and whom that takes; `loss` is what the new one may lose that the old one keeps.
+    /// Whether to switch from the old to the new one, and which contender that means; `loss` is what the new one may lose that the old one keeps.
     fn verdict(&self, old: &str, new: &str, loss: Option<&str>) -> (String, Option<String>) {
         let (better, worse) = (format!("faster {}", named(&self.better)), format!("slower {}", named(&self.worse)));
         let rest = self.rest();

@@ -1,5 +1,5 @@
 //! The answer in a few sentences: which to take, what it costs, which to avoid, how reliable that is and what is open.
-//! In: the judge's answer and the view. Out: an [`AnswerView`], which the terminal, the page and the log open with.
+//! In: the judge's answer and the view. Out: an [`AnswerView`], the first part of the terminal output, the page and the log.
 
 use super::axes::FILESYSTEM;
 use super::sessions::{self, SessionView};
@@ -15,9 +15,9 @@ use serde::Serialize;
 
 /// Others that a workload's sentence names.
 const NAMED: usize = 3;
-/// Doubts about the work that stand before the answer itself.
+/// Doubts about the work that precede the answer itself.
 const DOUBTS: usize = 2;
-/// Scatter, a share, that is worth a word.
+/// Scatter, a share, from which on it is mentioned.
 const WORTH_A_WORD: f64 = 0.005;
 
 /// The answer to "which one shall I take?".
@@ -25,14 +25,14 @@ const WORTH_A_WORD: f64 = 0.005;
 pub struct AnswerView {
     /// The answer in one sentence.
     pub headline: String,
-    /// What is in doubt about the work, a sentence each: contenders that did not do the same work, data that never reached the device. The headline
+    /// Doubts about the work, a sentence each: contenders that did not do the same work, data that never reached the device. The headline
     /// begins with the first of them.
     pub doubts: Vec<String>,
     /// The contender that the headline takes; absent where it takes none.
     pub take: Option<String>,
     /// How many times slower than the best it is at most, anywhere.
     pub at_most: Option<f64>,
-    /// The same at another time: where the run was measured in one go, with a difference between times that is assumed; else as `at_most`.
+    /// The same at another time: for a run without a pause, with an assumed difference between times; else as `at_most`.
     pub at_most_later: Option<f64>,
     /// The run's sessions, stretches in one state of the machine, in order.
     pub sessions: Vec<SessionView>,
@@ -42,7 +42,7 @@ pub struct AnswerView {
     pub rivals: Vec<String>,
     /// One sentence for each workload, after its title.
     pub workloads: Vec<WorkloadLine>,
-    /// What else one must know: which to avoid, which is faster and less safe, what others say where kernels or ages differ.
+    /// Other facts: which to avoid, which is faster and less safe, the answers of other groups if kernels or ages differ.
     pub besides: Vec<String>,
     /// How reliable this is, in one word.
     pub grade: Grade,
@@ -54,14 +54,14 @@ pub struct AnswerView {
     pub comparisons: (usize, usize),
 }
 
-/// What is said of one workload.
+/// The answer for one workload.
 #[derive(Debug, Clone, Serialize)]
 pub struct WorkloadLine {
     /// Its title.
     pub title: String,
-    /// Who leads, and by how much the nearest others are slower.
+    /// Which contender leads, and by how much the nearest others are slower.
     pub text: String,
-    /// The contender that the sentence takes or names as the best, alone or first of those that are as good; absent where it names none, and where that
+    /// The contender that the sentence takes or names as the best, alone or first among ties; absent where it names none, and where that
     /// one keeps data less safely than others.
     pub take: Option<String>,
     /// How many times slower than the best it is at most.
@@ -79,9 +79,9 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     };
     let asked = super::question::headline(view, group);
     let take = taken(group).filter(|_| asked.is_none());
-    // What was varied is what was asked.
+    // The question is about what was varied.
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
-    // A headline about one axis says itself where nothing differs.
+    // A headline about one axis already states that nothing differs.
     let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
     let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
     besides.extend(dropped(&view.contenders));
@@ -93,7 +93,7 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     besides.extend(said.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
     let several = group.order.len() > 1;
-    // Of one contender alone the headline has the first of these.
+    // With a single contender the headline has the first of these.
     let variants = view.variants.iter().flat_map(|one| one.course.iter().chain(&one.take));
     besides.extend(variants.skip(usize::from(!several)).cloned());
     let headline = asked.as_ref().map_or_else(|| said.headline(group), |asked| asked.text.clone());
@@ -122,12 +122,12 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     found
 }
 
-/// Contenders that dropped out that are named with their reason.
+/// Most contenders that dropped out and are named with their reason.
 const DROPPED: usize = 2;
-/// Letters of the reason why a contender dropped out that the answer has.
+/// Most characters of the reason why a contender dropped out.
 const REASON: usize = 140;
 
-/// Those that dropped out, a sentence each.
+/// Contenders that dropped out, a sentence each.
 fn dropped(contenders: &[ContenderView]) -> Vec<String> {
     let sentence = |contender: &ContenderView| {
         let reason = contender.error.as_ref()?;
@@ -145,13 +145,13 @@ fn dropped(contenders: &[ContenderView]) -> Vec<String> {
     vec![format!("{} dropped out; `bakeoff show --full` has the reasons.", judge::list(&names))]
 }
 
-/// A bound from which on nothing is known that helps to choose, where it is also ...
+/// From this bound on nothing is known that helps to choose, if it is also ...
 const UNKNOWN: f64 = 4.0;
-/// ... so many times what was measured: one that truly is far behind is known to be.
+/// ... so many times the measured ratio: a contender that truly is far behind is known to be.
 const VAGUE: f64 = 2.0;
 /// Below this ratio two are level.
 const LEVEL: f64 = 1.005;
-/// How many blocks more are named: beyond that, only that it takes more than these.
+/// Most further blocks that are stated; above, the sentence only states that it takes more.
 const MANY_BLOCKS: u32 = 200;
 
 /// Whether the bound of a choice allows almost anything.
@@ -182,7 +182,7 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
     };
     match choice.shortfall.at_most {
         close if close < 1.0 + table.margin() => {
-            // Steps that add up to a whole count as that: in one of them it may be behind.
+            // Steps that are summed count as one: in one of them it may be behind.
             let summed = table.operations.iter().any(|operation| operation.summary);
             let all = match table.operations.iter().filter(|operation| !operation.secondary).count() {
                 _ if summed => " over all steps",
@@ -195,7 +195,7 @@ pub(super) fn bound(table: &Table, group: &GroupAnswer, choice: &Choice) -> Stri
     }
 }
 
-/// How far one was behind the best by what was measured.
+/// How far a contender was behind the best as measured.
 fn behind(table: &Table, ratio: f64, among: &str) -> String {
     let lines = || table.operations.iter().filter(|operation| !operation.secondary);
     let is_summed = |workload: &str| lines().any(|line| line.summary && line.id.workload == workload);
@@ -214,7 +214,7 @@ fn behind(table: &Table, ratio: f64, among: &str) -> String {
     }
 }
 
-/// A sentence of a workload, and the contender that it takes with the bound of how far that one can be behind.
+/// A sentence of a workload, and the contender that it takes with the bound of its shortfall.
 struct Verdict {
     text: String,
     take: Option<(usize, f64)>,
@@ -247,21 +247,21 @@ impl Said<'_> {
         }
     }
 
-    /// How reliable the answer is, where the figures come from and when they were measured; with the bound of the one to take at another time.
+    /// How reliable the answer is, where the figures come from and when they were measured; with the bound of the chosen contender at another time.
     fn confidence(&self, later: Option<f64>) -> String {
         let (found, is_open) = (&self.answer.confidence, self.answer.open.open > 0);
         let when = sessions::sentences(self.view, self.sessions, found, later, is_open);
         confidence(found, self.view) + &super::story::place(self.view) + &when
     }
 
-    /// What is in doubt about the work, what leaves no verdict first.
+    /// Doubts about the work; those that withhold a verdict come first.
     fn doubts(&self) -> Vec<String> {
         let all = &self.view.judgement.doubts;
         let of = |withholds: bool| all.iter().filter(move |doubt| doubt.withholds() == withholds);
         of(true).chain(of(false)).map(|doubt| doubt.text.clone()).collect::<IndexSet<String>>().into_iter().collect()
     }
 
-    /// An answer after what is in doubt about the work.
+    /// An answer after the doubts about the work.
     fn behind_doubts(&self, doubts: &[String], answer: &str) -> String {
         let mut parts: Vec<String> = doubts.iter().take(DOUBTS).cloned().collect();
         if doubts.len() > DOUBTS {
@@ -316,7 +316,7 @@ impl Said<'_> {
         }
     }
 
-    /// Those who may do as well, by name where they are few.
+    /// Rivals of a choice, by name if they are few.
     fn rivals(&self, choice: &Choice) -> String {
         match choice.rivals.as_slice() {
             many if many.len() > NAMED => format!("{} others", many.len()),
@@ -328,7 +328,7 @@ impl Said<'_> {
         bound(&self.view.table, group, choice)
     }
 
-    /// Where the one to take is further behind than over any whole workload.
+    /// The step in which the chosen contender is further behind than over any whole workload.
     fn furthest(&self, group: &GroupAnswer) -> Option<String> {
         let (take, furthest) = (taken(group)?.shortfall, group.furthest?);
         let (times, bound) = (number::times(furthest.ratio), number::times(furthest.at_most));
@@ -337,7 +337,7 @@ impl Said<'_> {
             .then(|| format!("In its worst single step {times}x {} (at most {bound}x): {doing}.", self.view.slower()))
     }
 
-    /// Who cannot do what: those that lack the same in one sentence.
+    /// Contenders that cannot do some steps: one sentence for those that lack the same.
     fn cannot(&self, group: &GroupAnswer) -> Vec<String> {
         let lines = self.view.table.operations.iter().filter(|one| !one.secondary && !one.summary).count();
         let mut parts: IndexMap<&[usize], Vec<&Cannot>> = IndexMap::new();
@@ -364,11 +364,11 @@ impl Said<'_> {
     }
 
     fn less_safe(&self, group: &GroupAnswer) -> Option<String> {
-        // One that is not faster anywhere has its sign in the table.
+        // One that is not faster anywhere is only marked in the table.
         let LessSafe { contender, class, operation, ratio } = *group.less_safe.first()?;
         let (name, times, doing) = (self.name(contender), number::times(ratio), self.doing(operation?));
         Some(match class {
-            // What that means stands below the table.
+            // The legend below the table explains this.
             SafetyClass::Unordered => {
                 format!("Less safe but {}: {name}, up to {times}x ({doing}).", self.view.faster())
             }
@@ -377,7 +377,7 @@ impl Said<'_> {
     }
 
     fn avoid(&self, group: &GroupAnswer) -> Option<String> {
-        // Nobody is told to avoid the one to take, or one that may do as well.
+        // The sentence never advises against the chosen contender or its rivals.
         let good = |who: usize| {
             group.take.as_ref().is_some_and(|take| take.shortfall.contender == who || take.rivals.contains(&who))
         };
@@ -390,7 +390,7 @@ impl Said<'_> {
         let likely = if avoid.certainty == Certainty::BeyondDoubt { "" } else { "likely " };
         let Avoid { contender, operation, ratio, .. } = *avoid;
         let (name, doing, slower) = (self.name(contender), self.doing(operation), self.view.slower());
-        // As the table has it, in which those that keep data less safely count as well.
+        // The ratio of the table, which also counts contenders that keep data less safely.
         let times = number::times(self.in_table(operation, contender).unwrap_or(ratio));
         format!("{name} for {doing}: {likely}{times}x {slower}")
     }
@@ -402,7 +402,7 @@ impl Said<'_> {
         rows.find(|row| row.operation == operation)?.cells[place].ratio
     }
 
-    /// The best of the checksummed ones, where another class is taken.
+    /// The best of the checksummed ones, if another class is chosen.
     fn other_classes(&self, group: &GroupAnswer) -> Option<String> {
         let chosen = taken(group)?.shortfall.contender;
         let sums = group.by_class.iter().find(|choice| choice.class == Some(SafetyClass::Checksummed))?;
@@ -424,7 +424,7 @@ impl Said<'_> {
     fn workloads(&self, group: &GroupAnswer) -> Vec<WorkloadLine> {
         let of_group = |ranking: &&Ranking| (ranking.backend, &ranking.age) == (group.backend, &group.age);
         let line = |answer: &judge::WorkloadAnswer| {
-            // The raw device beneath is no work of its own.
+            // The raw device below the filesystems is not a workload of its own.
             let titled = self.view.workloads.iter().find(|workload| workload.name == answer.workload)?;
             let summary = answer.summary.and_then(|sum| self.view.judgement.rankings_of(sum).find(of_group));
             let Verdict { text, take } = match (summary.filter(|ranking| !ranking.others.is_empty()), &answer.take) {
@@ -496,7 +496,7 @@ impl Said<'_> {
         if let Some(choice) = choice.filter(|_| !open.is_empty()) {
             return Verdict { text, take: Some((choice.shortfall.contender, choice.shortfall.at_most)) };
         }
-        // Those that are as good share the place; the first of them may still be this far behind another.
+        // Ties share the place; the first of them may still be this far behind another.
         let ties = ranking.others.iter().filter(|other| other.relation == Relation::Tie);
         let at_most = ties.filter_map(|tie| tie.interval).map(|interval| 1.0 / interval.low).fold(1.0, f64::max);
         let class = |who: usize| self.view.table.contenders[who].durability.class();

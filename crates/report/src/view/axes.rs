@@ -1,6 +1,6 @@
-//! Axes: where each contender stands on what was varied, and which contenders differ in that alone.
-//! In: contenders as they were asked for. Out: an [`AxisView`] for each axis on which at least two stand apart.
-//! Read from the options themselves, so that schedulers of a command line and of a plan are one axis.
+//! Axes: the value of each contender on what was varied, and which contenders differ in that alone.
+//! In: contenders as requested. Out: an [`AxisView`] for each axis on which at least two contenders differ.
+//! Derived from the options themselves, so that schedulers of a command line and of a plan are one axis.
 
 use super::ContenderView;
 use crate::chart::slots;
@@ -9,10 +9,10 @@ use records::{Contender, DEVICE, FRESH};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The axis that is none of the table's: what is varied, itself.
+/// The filesystem itself as an axis, which is not in the table of axes.
 pub(super) const FILESYSTEM: &str = "filesystem";
 
-/// Age and fill as one, where they are never varied one by one.
+/// Age and fill as one axis, if they never vary separately.
 const AGE_AND_FILL: &str = "age and fill";
 
 /// One axis of a run.
@@ -22,33 +22,33 @@ pub struct AxisView {
     pub name: String,
     /// Its values, in their own order or in that of the plan.
     pub values: Vec<String>,
-    /// Whether the values have an order of their own, so that a line may lead from one to the next.
+    /// Whether the values have a natural order, so that a line may connect them.
     pub ordered: bool,
-    /// Where the values stand on a scale of numbers, where that is the better picture.
+    /// Positions of the values on a numeric scale, if that gives the better chart.
     pub positions: Option<Vec<f64>>,
     /// Contenders that differ in this axis alone.
     pub groups: Vec<AxisGroup>,
 }
 
-/// Contenders that are alike but for one axis.
+/// Contenders that differ in one axis only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AxisGroup {
-    /// What they have in common, as a name: `ext4`.
+    /// Their common name: `ext4`.
     pub name: String,
     /// Place of its colour.
     pub slot: usize,
-    /// For each value of the axis the index into [`super::View::contenders`] of who stands there.
+    /// For each value of the axis the index of its contender into [`super::View::contenders`].
     pub members: Vec<Option<usize>>,
 }
 
-/// A contender as asked for, with its place in the view.
+/// A contender as requested, with its position in the view.
 struct Asked<'a> {
     place: usize,
     label: &'a str,
     options: &'a Contender,
 }
 
-/// What values turned out to be, where their names do not tell their order: releases of kernels.
+/// Releases of kernels, whose names do not show their order.
 pub(super) type Releases = BTreeMap<String, String>;
 
 /// The axes of a run; `asked` holds the options of each of `contenders`.
@@ -59,7 +59,7 @@ pub(super) fn axes(contenders: &[ContenderView], asked: &[Option<&Contender>], r
         .filter(|asked| asked.options.filesystem != DEVICE)
         .collect();
     let found: Vec<AxisView> = names(&all).iter().filter_map(|name| axis(name, &all, releases)).collect();
-    // What is fresh has no fill, so that it differs from the aged in two at once.
+    // A fresh filesystem has no fill, so it differs from an aged one in two axes at once.
     let lived = || axis(AGE_AND_FILL, &all, releases);
     if found.is_empty() { lived().into_iter().collect() } else { found }
 }
@@ -73,7 +73,7 @@ fn names(all: &[Asked]) -> Vec<String> {
     }
     let usual: Vec<&str> = axes::common_names().collect();
     named.retain(|name| !usual.contains(&name.as_str()));
-    // Filesystems come last: what every table shows anyway.
+    // Filesystems come last, because every table shows them.
     usual.into_iter().map(str::to_owned).chain(named).chain([FILESYSTEM.to_owned()]).collect()
 }
 
@@ -90,7 +90,7 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
     }
     let table = axes::find(name).map(|named| named.axis);
     let rank = |value: &String| match name {
-        // Fresh or not is all that is known of their order.
+        // Only fresh or aged is known of their order.
         AGE_AND_FILL => Some(f64::from(u8::from(value != FRESH))),
         _ => table.and_then(|axis| axis.rank(releases.get(value).unwrap_or(value))),
     };
@@ -100,7 +100,7 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
     }
     let groups = groups(name, &values, all);
     let meets = |group: &&AxisGroup| group.members.iter().flatten().count() >= 2;
-    // Filesystems side by side are what every table shows; as an axis they only tell more where something else varies too.
+    // Every table compares filesystems; as an axis they add information only if something else varies, too.
     let least = if name == FILESYSTEM { 2 } else { 1 };
     if groups.iter().filter(meets).count() < least {
         return None;
@@ -118,7 +118,7 @@ fn axis(name: &str, all: &[Asked], releases: &Releases) -> Option<AxisView> {
 }
 
 fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
-    // Two of equal options are told apart by their names alone, so they make groups of their own.
+    // Two with equal options differ only in their names, so they form groups of their own.
     let mut groups: Vec<(Contender, AxisGroup)> = Vec::new();
     for asked in all {
         let value = value(asked.options, name);
@@ -146,7 +146,7 @@ fn groups(name: &str, values: &[String], all: &[Asked]) -> Vec<AxisGroup> {
     groups
 }
 
-/// Where a contender stands on an axis.
+/// The value of a contender on an axis.
 fn value(options: &Contender, name: &str) -> String {
     match name {
         FILESYSTEM => options.filesystem.clone(),
@@ -157,7 +157,7 @@ fn value(options: &Contender, name: &str) -> String {
     }
 }
 
-/// The contender but for its name, its places on axes, and what it has of this axis: equal for those that differ in it alone.
+/// The contender without its name, its axis values and its value on this axis: equal for those that differ in this axis only.
 fn rest(options: &Contender, name: &str) -> Contender {
     let mut rest = match name {
         FILESYSTEM => Contender { filesystem: String::new(), ..options.clone() },
@@ -165,7 +165,7 @@ fn rest(options: &Contender, name: &str) -> Contender {
     };
     rest.label.clear();
     rest.base.clear();
-    // What no option keeps stands in its place alone.
+    // Values that no option holds exist only here, so they stay.
     let alone: BTreeSet<&str> = axes::beside_options(options).map(|(name, _)| name).collect();
     rest.axes.retain(|name, _| alone.contains(name.as_str()));
     rest
@@ -178,7 +178,7 @@ fn without(options: &Contender, name: &str) -> Contender {
     }
 }
 
-/// What a contender is called without its place on an axis.
+/// Name of a contender without its value on an axis.
 fn common(options: &Contender, name: &str) -> String {
     if name != FILESYSTEM {
         return axes::label(&without(options, name));

@@ -227,7 +227,7 @@ impl Builder<'_> {
     }
 }
 
-/// Takes out of the cells what is said of every one of them.
+/// Removes from the cells the notes that all of them have.
 fn shared_notes(rows: &mut [RowView]) -> Vec<NoteView> {
     let measured = |cell: &&CellView| cell.figure.is_some();
     let cells: Vec<&CellView> = rows.iter().flat_map(|row| &row.cells).filter(measured).collect();
@@ -250,7 +250,7 @@ fn one_unit(rows: &mut [RowView]) {
         row.cells.iter().flat_map(|cell| cell.figure.as_ref().map(of).into_iter().chain(beside(cell))).collect()
     };
     for at in 0..rows.len() {
-        // What programs print is of as many kinds as there are rows.
+        // Figures that programs print differ from row to row.
         let is_alike =
             |other: usize| other == at || rows[at].figure != Figure::Printed && rows[other].figure == rows[at].figure;
         let alike = (0..rows.len()).filter(|&other| is_alike(other)).map(|other| &rows[other]);
@@ -267,12 +267,12 @@ fn title(works: &[WorkRecord], work: &WorkRecord) -> String {
     if several { format!("{title} ({})", work.scale) } else { title.clone() }
 }
 
-/// What was asked of a contender, by its index in the ledger.
+/// The requested options of a contender, by its index in the ledger.
 fn asked(material: &Material, index: usize) -> Option<&Contender> {
     material.contenders.iter().find(|record| record.index as usize == index)?.asked.as_ref()
 }
 
-/// Releases of the kernels that contenders ran on, by the names under which they were asked for.
+/// Releases of the kernels that contenders ran on, by their requested names.
 fn releases(material: &Material) -> BTreeMap<String, String> {
     let here = material.run.new.machine.as_ref().map(|machine| ("host".to_owned(), machine.kernel.clone()));
     let kernels = material.trials.iter().filter_map(|trial| {
@@ -282,13 +282,13 @@ fn releases(material: &Material) -> BTreeMap<String, String> {
     here.into_iter().chain(kernels).collect()
 }
 
-/// Whether a workload measures the raw device that others are shown as a share of.
+/// Whether a workload measures the raw device, which others are shown as a share of.
 fn is_device(works: &[WorkRecord], work: &WorkRecord) -> bool {
     let referred = works.iter().flat_map(|other| &other.phases).filter_map(|facts| facts.share_of.as_deref());
     work.name == "device" || referred.filter_map(|of| of.split_once('/')).any(|(name, _)| name == work.name)
 }
 
-/// The raw device is the same under every contender, so all trials of it count together.
+/// The raw device is the same below every contender, so all trials of it count together.
 fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
     let works = &material.run.new.works;
     let counting = material.counting();
@@ -328,7 +328,7 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
     (rows, beneath)
 }
 
-/// Whether tables show a contender: no twins, and the raw device only where a workload of its own was put to it.
+/// Whether tables show a contender: no twins, and the raw device only if a workload of its own ran on it.
 fn is_shown(material: &Material, record: &ContenderRecord) -> bool {
     let works = &material.run.new.works;
     let shown = |trial: &TrialRecord| {
@@ -376,14 +376,14 @@ fn contenders(material: &Material, table: &Table) -> Vec<ContenderView> {
         .collect()
 }
 
-/// Contenders as the answer has them, the best choice first; those that it leaves out follow in the order of the plan.
+/// Contenders in the order of the answer, the best choice first; the rest follow in the order of the plan.
 fn in_order(mut contenders: Vec<ContenderView>, answer: &judge::Answer) -> Vec<ContenderView> {
     let order: Vec<usize> = answer.groups.iter().flat_map(|group| group.order.iter().copied()).collect();
     contenders.sort_by_key(|one| order.iter().position(|&index| index == one.index).unwrap_or(usize::MAX));
     contenders
 }
 
-/// Places in the palette; those that are never drawn take none from the others.
+/// Positions in the palette; contenders that are never drawn take none.
 fn places(material: &Material) -> Vec<usize> {
     let visible = || material.contenders.iter().filter(|record| is_shown(material, record));
     let drawn: Vec<&str> =
@@ -392,7 +392,7 @@ fn places(material: &Material) -> Vec<usize> {
     visible().map(|record| if record.error.is_none() { free.next().unwrap_or_default() } else { 0 }).collect()
 }
 
-/// What was asked of a contender, but for its base, which its name begins with; of another program's results no more is known than the file.
+/// The requested options of a contender without its base, which is the start of its name; for imported results only the file is known.
 fn asked_in_words(record: &ContenderRecord, origin: &Origin) -> Vec<(String, String)> {
     match (&record.asked, origin) {
         (None, Origin::Foreign { file, .. }) => vec![("imported from".into(), file.clone())],

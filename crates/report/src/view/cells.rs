@@ -1,4 +1,4 @@
-//! Cells of the view: figures, how they stand, what belongs beside them, and every sample.
+//! Cells of the view: figures, their standing, their notes, and every sample.
 //! In: the judge's table and judgement, and the trials. Out: [`CellView`]s.
 
 use super::{CellView, FigureView, Material, NoteView, RowView, SampleView, Standing, WORTH_SHOWING};
@@ -162,7 +162,7 @@ pub(super) fn shown(figure: &Figure) -> FigureView {
     }
 }
 
-/// Where a contender stands in an operation.
+/// Standing of a contender in an operation.
 pub(super) struct Stands {
     pub standing: Standing,
     /// How many times worse than the best, and the 95 % interval of that.
@@ -203,7 +203,7 @@ fn standing(ranking: &judge::Ranking, contender: usize) -> Standing {
     }
 }
 
-/// Whether two figures of a cell differ so much that both must be seen.
+/// Whether two figures of a cell differ so much that both must be shown.
 pub(super) fn differ(cell: &CellView) -> bool {
     match (&cell.figure, &cell.returned) {
         (Some(durable), Some(returned)) => {

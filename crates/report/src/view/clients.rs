@@ -1,5 +1,5 @@
-//! What several clients did side by side: how well they began together, when the first and the last were done, each one's own figures.
-//! In: the trials that count. Out: medians for each operation, and the clients of the last trial one by one.
+//! Results of several parallel clients: how closely they began together, when the first and the last ended, and the figures of each.
+//! In: the trials that count. Out: medians for each operation, and the individual clients of the last pass.
 
 use super::known::{counted_trials, trial_name};
 use super::story::plural;
@@ -22,13 +22,13 @@ pub struct ClientsView {
     pub contender: usize,
     /// How many clients there were.
     pub clients: usize,
-    /// On how many machines.
+    /// Number of machines.
     pub machines: usize,
     /// From the first start to the last, in seconds: the longest over all passes.
     pub skew_seconds: f64,
-    /// By how much clocks may have been off each other, in seconds: the most over all passes.
+    /// Largest clock difference between them, in seconds, over all passes.
     pub clock_error_seconds: f64,
-    /// Bytes that the first client was sent for a pass, by all others: the median.
+    /// Bytes that all others sent to the first client for a pass: the median.
     pub gathered_bytes: f64,
     /// One for each operation.
     pub operations: Vec<ClientsRow>,
@@ -41,15 +41,15 @@ pub struct ClientsRow {
     pub title: String,
     /// Unit of the two rates, as files have it: `B/s` or `/s`.
     pub unit: &'static str,
-    /// Rate over the whole time, from the first start until the last was done.
+    /// Rate over the whole time, from the first start until the last client ended.
     pub whole: f64,
-    /// Rate while all were at work, from the last start until the first was done; absent where they never were.
+    /// Rate while all clients worked, from the last start until the first ended; absent if they never all did.
     pub all_at_work: Option<f64>,
-    /// Seconds until the first was done.
+    /// Seconds until the first client ended.
     pub first_done_seconds: f64,
-    /// Seconds until the last was done.
+    /// Seconds until the last client ended.
     pub last_done_seconds: f64,
-    /// Number of the client that was done last, in most passes.
+    /// Number of the client that ended last in most passes.
     pub slowest: u32,
     /// Latency over all clients, of the last pass; absent where none was measured.
     pub latency: Option<Percentiles>,
@@ -64,7 +64,7 @@ pub struct ClientRow {
     pub host: String,
     /// When it began, in seconds after the first.
     pub began_seconds: f64,
-    /// When it was done, in seconds after the first start.
+    /// When it ended, in seconds after the first start.
     pub done_seconds: f64,
     /// Its rate over its own time.
     pub rate: f64,
@@ -73,7 +73,7 @@ pub struct ClientRow {
 }
 
 impl ClientsView {
-    /// How well they began together, in a sentence.
+    /// How closely they began together, in a sentence.
     pub fn told(&self) -> String {
         let millis = |seconds: f64| format!("{} ms", number::plain(seconds * 1e3));
         format!(
@@ -100,7 +100,7 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// What the clients of each workload and contender did.
+/// Results of the clients of each workload and contender.
 pub(super) fn clients(
     material: &Material,
     contenders: &[ContenderView],

@@ -1,4 +1,4 @@
-//! What a filesystem costs beside its speed: time to make, mount, unmount and check it, space, inodes, CPU, bytes written.
+//! Costs of a filesystem other than speed: time to make, mount, unmount and check it, space, inodes, CPU, bytes written.
 //! In: the trials that count. Out: medians for each workload and contender; what was not measured is absent, never zero.
 
 use super::known::{counted_trials, trial_name};
@@ -7,7 +7,7 @@ use judge::median;
 use records::{Closing, Found, PhaseRecord, TrialRecord, Usage};
 use serde::Serialize;
 
-/// Below this many bytes written or laid out a share says nothing: blocks and journals blur it.
+/// With fewer bytes written or allocated a share is meaningless, because of block sizes and journals.
 const LEAST_BYTES: u64 = 1 << 20;
 
 /// What the contenders of one workload cost.
@@ -17,7 +17,7 @@ pub struct CostsView {
     pub workload: String,
     /// Its heading.
     pub title: String,
-    /// One for each contender of which any is known; nothing is of imported figures.
+    /// One for each contender with any known cost; imported figures have none.
     pub contenders: Vec<CostView>,
 }
 
@@ -28,7 +28,7 @@ pub struct CostView {
     pub contender: usize,
     /// Seconds to make the filesystem.
     pub make_seconds: Option<f64>,
-    /// Seconds to mount it; absent where making mounts it.
+    /// Seconds to mount it; absent where making also mounts it.
     pub mount_seconds: Option<f64>,
     /// Seconds to unmount it after the work.
     pub unmount_seconds: Option<f64>,
@@ -36,17 +36,17 @@ pub struct CostView {
     pub check_seconds: Option<f64>,
     /// Bytes of the device that are not free once it is made and empty.
     pub empty_bytes: Option<f64>,
-    /// Bytes that are free then and kept from users.
+    /// Bytes that are free then but reserved.
     pub reserved_bytes: Option<f64>,
-    /// Bytes taken for each byte in files, when most bytes were there.
+    /// Bytes used for each byte in files, when most bytes were present.
     pub taken_per_byte: Option<f64>,
-    /// Inodes that it offers when empty; absent where it makes them as needed.
+    /// Inodes of the empty filesystem; absent where it creates them as needed.
     pub inodes: Option<f64>,
-    /// Inodes taken when most files were there.
+    /// Inodes used when most files were present.
     pub inodes_taken: Option<f64>,
     /// CPU of the whole system for each operation, in seconds.
     pub cpu_per_operation: Option<f64>,
-    /// Bytes that the device took for each byte that the workload wrote, from mounting until unmounted.
+    /// Bytes that the device received for each byte that the workload wrote, from mounting until unmounted.
     pub written_per_byte: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ fn reserved_bytes(found: &Found) -> Option<f64> {
     free.checked_sub(own.available_bytes).map(|bytes| bytes as f64)
 }
 
-/// At the phase after which most bytes were there.
+/// At the phase after which most bytes were present.
 fn taken_per_byte(trial: &TrialRecord) -> Option<f64> {
     let both = |phase: &PhaseRecord| Some((phase.evidence.present_bytes?, phase.evidence.taken_bytes?));
     let (present, taken) = trial.phases.iter().filter_map(both).max_by_key(|(present, _)| *present)?;
@@ -129,15 +129,15 @@ fn written_per_byte(trial: &TrialRecord) -> Option<f64> {
     (users >= LEAST_BYTES && taken > 0).then(|| taken as f64 / users as f64)
 }
 
-/// From how many times as much space a difference is worth a sentence.
+/// Ratio of used space from which on a sentence mentions it.
 const WORTH_A_SENTENCE: f64 = 1.2;
-/// Groups of contenders that the sentence names at most.
+/// Most groups of contenders that the sentence names.
 const MOST_GROUPS: usize = 4;
 
-/// Below this share of their size files are stored smaller than they are, which is what a user asks about.
+/// Below this share of their size files are stored smaller than they are, which users ask about.
 const STORED_SMALLER: f64 = 0.9;
 
-/// How much space the same files take, where that differs: of the workload where it differs most. And whether any contender stores them smaller.
+/// How much space the same files use, if that differs: for the workload where it differs most. Also whether any contender stores them smaller.
 pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<(String, bool)> {
     let taken = |one: &CostsView| {
         let each = one.contenders.iter().filter_map(|cost| Some((cost.taken_per_byte?, cost.contender)));
@@ -156,7 +156,7 @@ pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<(String,
             None => groups.push((share, vec![name])),
         }
     }
-    // The largest is named, whatever is left out before it.
+    // The largest is always named.
     if groups.len() > MOST_GROUPS {
         groups.drain(MOST_GROUPS - 1..groups.len() - 1);
     }
@@ -167,7 +167,7 @@ pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<(String,
 }
 
 impl CostView {
-    /// Its figures as people read them, in the order of [`HEADINGS`]; a dash where there is none.
+    /// Its figures for readers, in the order of [`HEADINGS`]; a dash where there is none.
     pub fn told(&self) -> [String; 9] {
         let plain = |value: Option<f64>| value.map_or_else(|| "–".into(), crate::number::plain);
         let seconds = |value: Option<f64>| value.map_or_else(|| "–".into(), short_seconds);
@@ -191,20 +191,20 @@ impl CostView {
     }
 }
 
-/// Seconds with no more digits than count beside one another.
+/// Seconds with only their significant digits.
 fn short_seconds(value: f64) -> String {
     match value {
         value if value < 0.0995 => format!("{value:.3}"),
         value if value < 9.995 => format!("{value:.2}"),
         value if value < 99.95 => format!("{value:.1}"),
         value if value < 99_999.5 => format!("{value:.0}"),
-        // A program that counts as one operation.
+        // A whole program counts as one operation.
         value if value < 999_500.0 => format!("{:.0}k", value / 1e3),
         value => format!("{:.1}M", value / 1e6),
     }
 }
 
-/// What the figures are, each in two short words: what, and its unit.
+/// Headings of the figures, each in two short words: what, and its unit.
 pub const HEADINGS: [(&str, &str); 9] = [
     ("make", "s"),
     ("mount", "s"),
@@ -217,7 +217,7 @@ pub const HEADINGS: [(&str, &str); 9] = [
     ("written", "B/B"),
 ];
 
-/// What is said below them.
+/// Explanation of the figures.
 pub const LEGEND: &str = "Medians. empty: space used by the empty filesystem; space: bytes used per byte in files, when \
     most files existed; inodes: inodes offered (any: created as needed); CPU: of the whole system, per \
     operation; written: bytes written to the device per byte written by the workload, from mount to unmount.";
@@ -242,7 +242,7 @@ mod tests {
         let (text, smaller) = space(&[costs(&[1.0, 1.0, 0.154])], &names).expect("it differs");
         assert_eq!(text, "Space, in percent of the files' size: 15 % with btrfs, 100 % with ext4 and xfs.");
         assert!(smaller);
-        // Of many contenders the first and the last.
+        // Of many contenders the first and the last are named.
         let (text, smaller) = space(&[costs(&[1.5, 9.0, 3.0, 4.0, 2.0])], &names).expect("it differs");
         assert!(!smaller);
         assert!(text.ends_with("150 % with ext4, 200 % with f2fs, 300 % with btrfs, 900 % with xfs."), "{text}");

@@ -1,6 +1,6 @@
-//! The course over an ordered axis: what each value costs against the first, such as each kernel against the oldest.
+//! The course over an ordered axis: each value compared with the first, such as each kernel with the oldest.
 //! In: an axis, and the pivot's table with its values as contenders. Out: a [`CourseView`]: operations that changed, and the rest in words.
-//! Each value is held against the first one that a group has a figure of, by the rules of `bakeoff compare`.
+//! Each value is compared with the first one for which a group has a figure, by the rules of `bakeoff compare`.
 
 use super::story::undecided;
 use super::{AxisView, View, plural};
@@ -8,15 +8,15 @@ use crate::number;
 use judge::{Change, Comparison, Side, Table};
 use serde::Serialize;
 
-/// Changes that the sentence names; the rest is counted.
+/// Most changes that the sentence names; the rest is counted.
 const NAMED: usize = 3;
 
 /// One ordered axis, followed from its first value to its last.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CourseView {
-    /// Operations of which a later value is better or worse than the first, likely at least.
+    /// Operations in which a later value is better or worse than the first, at least likely.
     pub rows: Vec<CourseRow>,
-    /// What changed, or that nothing is shown to change; then what is said of all other operations.
+    /// What changed, or that no change is shown; then a summary of all other operations.
     pub summary: String,
 }
 
@@ -27,18 +27,18 @@ pub struct CourseRow {
     pub workload: usize,
     /// Index into [`super::WorkloadView::rows`].
     pub row: usize,
-    /// For each group of the axis its values, in order; none of a group that has fewer than two.
+    /// For each group of the axis its values, in order; empty for a group with fewer than two.
     pub lines: Vec<Vec<Option<CoursePoint>>>,
 }
 
-/// A value of a group, held against the group's first.
+/// A value of a group, compared with the group's first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CoursePoint {
     /// How many times worse than the first; below 1 it is better.
     pub times: f64,
     /// Interval of that; absent for the first, and where there are too few samples.
     pub interval: Option<(f64, f64)>,
-    /// What may be said of it against the first; absent for the first itself.
+    /// The verdict against the first; absent for the first itself.
     pub change: Option<Change>,
 }
 
@@ -54,7 +54,7 @@ impl CoursePoint {
         self.times.ln().abs()
     }
 
-    /// How many times better or worse it can be at most; None where nothing bounds it.
+    /// How many times better or worse it can be at most; None if it is unbounded.
     fn at_most(&self) -> Option<f64> {
         match (self.change, self.interval) {
             (None, _) => Some(1.0),
@@ -63,7 +63,7 @@ impl CoursePoint {
     }
 }
 
-/// Follows an axis whose values have an order. `table` has its values as contenders, `at` the group and the place in `places` of each of
+/// Follows an axis whose values have an order. `table` has its values as contenders, `at` the group and the position in `places` of each of
 /// its operations; a place is a workload and a row of the view.
 pub(super) fn course(
     view: &View,
@@ -107,7 +107,7 @@ pub(super) fn course(
     Some(CourseView { rows, summary })
 }
 
-/// For each operation of the table its values, each held against the first of them.
+/// For each operation of the table its values, each compared with the first of them.
 pub(super) fn points(values: usize, table: &Table) -> Vec<Vec<Option<CoursePoint>>> {
     let has =
         |operation: usize, value: usize| table.cell(operation, value).is_some_and(|cell| !cell.samples.is_empty());
@@ -154,7 +154,7 @@ impl Followed<'_> {
         changed.max_by(|a, b| a.1.distance().total_cmp(&b.1.distance()))
     }
 
-    /// From which value on all have changed to the side of the furthest, where that is more than the last.
+    /// The value from which on all changed in the same direction as the largest change, unless that is only the last.
     fn from(&self) -> Option<usize> {
         let (_, furthest) = self.furthest()?;
         let alike = |point: &CoursePoint| point.has_changed() && (point.times > 1.0) == (furthest.times > 1.0);
@@ -164,9 +164,9 @@ impl Followed<'_> {
     }
 }
 
-/// How the values of a course are called.
+/// Words for the values of a course.
 pub(super) struct Words {
-    /// What they are values of, with a space behind it: `kernel `; or nothing.
+    /// What they are values of, followed by a space: `kernel `; or empty.
     pub name: String,
     /// The word before a value: `with `, `at `, `when `.
     pub at: &'static str,
@@ -174,7 +174,7 @@ pub(super) struct Words {
     pub counts: bool,
 }
 
-/// What changed from the first value to the last, the furthest first, and what is known of all other lines.
+/// What changed from the first value to the last, the largest change first, and what is known of all other lines.
 pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> String {
     let (mut changed, others): (Vec<&Followed>, Vec<&Followed>) =
         lines.iter().partition(|line| line.furthest().is_some());
@@ -205,7 +205,7 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
     }
 }
 
-/// How far lines without a change may have changed at most, and how many of all are undecided.
+/// The largest possible change of lines without a shown change, and how many of all are undecided.
 fn rest((open, all): (usize, usize), bound: Option<f64>) -> String {
     let most = match bound {
         Some(bound) if bound < 2.0 => format!(", at most {} each", number::percent(bound - 1.0)),
@@ -215,7 +215,7 @@ fn rest((open, all): (usize, usize), bound: Option<f64>) -> String {
     if open > 0 { format!("{most}; {}", undecided(open, all)) } else { most }
 }
 
-/// The furthest change of a line, and from where on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.
+/// The largest change of a line, and from which value on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.
 fn told(words: &Words, values: &[String], line: &Followed) -> String {
     let (Some((value, point)), Some((first, _))) = (line.furthest(), line.known().next()) else { return String::new() };
     let likely = matches!(point.change, Some(Change::LikelyBetter | Change::LikelyWorse));
@@ -225,7 +225,7 @@ fn told(words: &Words, values: &[String], line: &Followed) -> String {
         (false, true) => (point.times, "the instructions"),
         (false, false) => (point.times, "slower"),
     };
-    // Twice the instructions of one, twice slower than one.
+    // Grammar: twice the instructions of one, twice slower than one.
     let than = if words.counts && point.times >= 1.0 { "of" } else { "than" };
     let (likely, times, at) = (if likely { "likely " } else { "" }, number::times(times), words.at);
     let lasting = line.from().map_or_else(String::new, |from| format!(", from {} on", values[from]));

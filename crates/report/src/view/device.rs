@@ -1,14 +1,14 @@
-//! Is my disk all right? What a run of the raw device alone answers.
-//! In: its figures. Out: a sentence: how fast it reads, what kind of disk does that, and what looks wrong.
-//! The bounds of the kinds are wider than the disks of docs/disks.md, which follow data sheets: 73 to 79 random reads a second of hard disks (up to
-//! 250 in a small part of one), 10,000 of a SATA SSD, 19,000 of an NVMe disk, one read after the other.
+//! The health of a disk, from a run of the raw device alone.
+//! In: its figures. Out: a sentence: how fast it reads, the kind of disk that is typical for, and what looks wrong.
+//! The limits of the kinds are wider than the disks of docs/disks.md, which follow data sheets: 73 to 79 random reads a second of hard
+//! disks (up to 250 in a small part of one), 10,000 of a SATA SSD, 19,000 of an NVMe disk, one read after the other.
 
 use super::{DeviceRow, Material, View};
 use records::program::Figure;
 use records::{Evidence, show_bytes};
 use std::collections::{BTreeSet, HashSet};
 
-/// From so many random reads of 4 KiB a second, one after the other, and the kind of disk that does it.
+/// Kinds of disks, each from this many random reads of 4 KiB a second, one after the other.
 const KINDS: [(f64, &str); 5] = [
     (0.0, "typical of a hard disk"),
     (500.0, "between a hard disk and an SSD, typical of memory cards, USB sticks and network volumes"),
@@ -16,14 +16,14 @@ const KINDS: [(f64, &str); 5] = [
     (14_000.0, "typical of an NVMe disk"),
     (100_000.0, "more than a disk can do: a cache or memory answers"),
 ];
-/// Bytes a second in order below which any disk of today is slow.
+/// Sequential bytes a second below which any current disk is slow.
 const SLOW: f64 = 60e6;
-/// Bytes a second in order that no single hard disk reaches.
+/// Sequential bytes a second that no single hard disk reaches.
 const NO_HARD_DISK: f64 = 400e6;
-/// How many times the slowest pass the fastest may be.
+/// Largest ratio of the fastest pass to the slowest.
 const STEADY: f64 = 1.5;
 
-/// The sentences; none where nothing was read.
+/// The sentences; none if nothing was read.
 pub(super) fn headline(view: &View) -> Option<String> {
     let of = |phase: &str, figure: Figure| {
         view.device.iter().find(|row| row.phase.ends_with(phase)).filter(|row| row.figure == figure)
@@ -64,7 +64,7 @@ pub(super) fn headline(view: &View) -> Option<String> {
     Some(format!("The device reads {}{kind}. {verdict}", figures.join(" and ")))
 }
 
-/// What else used the device that was read, and how much it moved meanwhile; none where nothing else did.
+/// Other users of the measured device, and how much they moved meanwhile; none if there were none.
 pub(super) fn in_use(material: &Material, counting: &HashSet<usize>) -> Option<String> {
     let counted = material.trials.iter().enumerate().filter(|(number, _)| counting.contains(number));
     let trials: Vec<_> = counted.map(|(_, trial)| trial).collect();

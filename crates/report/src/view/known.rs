@@ -1,11 +1,11 @@
-//! By what the parts of a view are known elsewhere: workloads to trials, and all of them in addresses.
+//! Names of the parts of a view elsewhere: of workloads in trials, and of all parts in addresses.
 //! In: records, and parts of a view. Out: trials, names.
 
 use super::{Material, WorkloadView};
 use records::TrialRecord;
 use std::collections::HashSet;
 
-/// The name by which trials know a workload of the view.
+/// The name of a workload of the view in trials.
 pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView) -> &'a str {
     let works = &material.run.new.works;
     let found =
@@ -13,7 +13,7 @@ pub(crate) fn trial_name<'a>(material: &'a Material, workload: &'a WorkloadView)
     found.map_or(workload.name.as_str(), |work| work.name.as_str())
 }
 
-/// The trials of a workload, by the name and scale that trials know, and of a contender, by its index, as far as they give samples.
+/// The trials of a workload (by name and scale as in trials) and of a contender (by index), as far as they give samples.
 pub(super) fn counted_trials<'a>(
     material: &'a Material,
     (name, scale): (&'a str, &'a str),
@@ -40,7 +40,7 @@ pub(crate) fn slug(name: &str) -> String {
     if slug.is_empty() { "unnamed".into() } else { slug.to_owned() }
 }
 
-/// The same, or with a number where it is taken.
+/// The same, or with a number if it is taken.
 pub(super) fn unique(slug: String, taken: &mut HashSet<String>) -> String {
     let mut candidate = slug.clone();
     let mut number = 2;

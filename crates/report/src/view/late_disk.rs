@@ -1,4 +1,4 @@
-//! How late a modelled disk was: a sentence for the answer where its lateness is beyond the bound, and one with the warnings where it is not.
+//! Lateness of a modelled disk: a sentence for the answer if it exceeds the bound, else one with the warnings.
 //! In: the passes whose figures count. Out: the sentence.
 
 use super::Material;
@@ -14,7 +14,7 @@ pub(super) enum LateDisk {
     OnTime(String),
 }
 
-/// What the passes that count show; None without a modelled disk that had something to do.
+/// The lateness in the passes that count; None without a modelled disk that did any I/O.
 pub(super) fn of(material: &Material, counting: &HashSet<usize>) -> Option<LateDisk> {
     let counted = material.trials.iter().enumerate().filter(|(number, _)| counting.contains(number));
     let passes = counted.flat_map(|(_, trial)| trial.phases.iter().map(move |phase| (trial.contender, phase)));

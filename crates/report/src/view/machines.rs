@@ -1,5 +1,5 @@
-//! The machines of a run that was put together from shards: whether they are alike, and what holds over all of them.
-//! In: the run's material, judged machine by machine. Out: a [`MachinesView`]; none where all blocks are of one machine.
+//! The machines of a run that was merged from shards: whether they are alike, and what holds over all of them.
+//! In: the run's material, judged machine by machine. Out: a [`MachinesView`]; none if all blocks are of one machine.
 //! Contenders are compared within machines, and the ratios are pooled (`judge::pooled`); figures never are.
 
 use super::{Material, plural};
@@ -9,13 +9,13 @@ use records::{Machine, Merged, Part, TrialRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Machines that are judged one by one, at most.
+/// Most machines that are judged individually.
 const MOST_MACHINES: usize = 100;
-/// Ceilings that differ by more are of machines that are not alike: a share.
+/// Machines whose ceilings differ by more than this share are not alike.
 const ALIKE: f64 = 0.10;
-/// Noise of one machine by its twin that is so many times another's is pointed at.
+/// Noise of one machine by its twin that is so many times another's is reported.
 const NOISIER: f64 = 3.0;
-/// Noise below which nobody need be told of it: a share.
+/// Noise below which it is not reported: a share.
 const QUIET: f64 = 0.02;
 
 /// The machines, and the ratios over them.
@@ -23,7 +23,7 @@ const QUIET: f64 = 0.02;
 pub struct MachinesView {
     /// One each, in the order of their first shards.
     pub machines: Vec<MachineView>,
-    /// What tells them apart, in sentences; empty where nothing does.
+    /// How they differ, in sentences; empty where they do not.
     pub unlike: Vec<String>,
     /// Ratios to the best of each operation, pooled over machines.
     pub pooled: Vec<PooledView>,
@@ -32,7 +32,7 @@ pub struct MachinesView {
 /// One machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineView {
-    /// Its host name, or a letter where that is not known or not its own.
+    /// Its host name, or a letter if that is not known or not unique.
     pub name: String,
     /// Processor, memory and kernel.
     pub about: String,
@@ -42,7 +42,7 @@ pub struct MachineView {
     pub blocks: usize,
     /// Noise by its twin, a share; null where it has none.
     pub noise_floor: Option<f64>,
-    /// Bytes a second that it writes to memory, the most that any figure can be; null where that was not measured.
+    /// Bytes a second that it writes to memory, the upper limit of any figure; null where that was not measured.
     pub ceiling: Option<f64>,
 }
 
@@ -59,7 +59,7 @@ pub struct PooledView {
     pub title: String,
     /// The contender that is compared.
     pub contender: String,
-    /// With the best of this operation over all machines.
+    /// The best of this operation over all machines.
     pub best: String,
     /// How many times worse it is.
     pub pooled: Pooled,
@@ -67,7 +67,7 @@ pub struct PooledView {
     pub each: Vec<(String, f64)>,
 }
 
-/// A machine with what it measured.
+/// A machine with its results.
 struct Group<'a> {
     parts: Vec<&'a Part>,
     trials: Vec<TrialRecord>,
@@ -101,10 +101,10 @@ pub(super) fn machines(material: &Material) -> Option<MachinesView> {
 
 /// A machine by its host's name, its processor's model and threads, and its memory in GiB.
 type Key = (String, String, u32, u64);
-/// What two machines may differ in.
+/// A property in which two machines may differ.
 type Fact = fn(&Machine) -> String;
 
-/// Parts by the machine that they were measured on: like hosts of one name are one machine.
+/// Parts by the machine that they were measured on: equal hosts with the same name are one machine.
 fn groups<'a>(merged: &'a Merged, trials: &[TrialRecord]) -> Vec<Group<'a>> {
     let mut groups: Vec<(Option<Key>, Group)> = Vec::new();
     for part in &merged.parts {
@@ -130,13 +130,13 @@ fn key(machine: &Machine) -> Key {
 
 fn judged(material: &Material, group: &Group) -> Option<Judged> {
     let table = samples::table(&material.run, &material.contenders, &group.trials);
-    // One that cannot be judged by itself has no ratios to give; the run as a whole says why.
+    // A machine that cannot be judged by itself has no ratios; the run as a whole has the reason.
     let noise = judge::judge(&table).ok()?.noise_floor;
     let pairs = judge::pairs(&table).ok()?;
     Some(Judged { table, pairs, noise })
 }
 
-/// Host names where they tell the machines apart, else letters.
+/// Host names if they are unique, else letters.
 fn names(groups: &[Group]) -> Vec<String> {
     let host =
         |group: &Group| group.parts[0].machine.as_ref().map(|machine| machine.hostname.clone()).unwrap_or_default();
@@ -171,7 +171,7 @@ fn machine(name: &str, group: &Group, judged: Option<&Judged>) -> MachineView {
     }
 }
 
-/// What tells machines apart that are to be like ones: what they are, their ceilings, and their noise by the twin.
+/// Differences of machines that should be alike: hardware, ceilings, and noise by the twin.
 fn unlike(machines: &[MachineView], groups: &[Group]) -> Vec<String> {
     let mut sentences = Vec::new();
     let facts: [(&str, Fact); 5] = [
@@ -225,7 +225,7 @@ fn some(names: &[&str]) -> String {
     if more == 0 { first } else { format!("{first} and {more} more") }
 }
 
-/// The words of a machine on two contenders.
+/// Results of each machine for two contenders.
 type Words = BTreeMap<[usize; 2], Vec<(usize, Study)>>;
 
 fn pooled(judged: &[Option<Judged>], names: &[String]) -> Vec<PooledView> {
@@ -241,7 +241,7 @@ fn pooled(judged: &[Option<Judged>], names: &[String]) -> Vec<PooledView> {
             .collect();
         let Some(best) = best(&ratios) else { continue };
         for (pair, ratio) in ratios.iter().filter(|(pair, _)| pair.contains(&best)) {
-            // A pair says how much worse its second is.
+            // A pair holds how much worse its second is.
             let turned = pair[1] == best;
             let other = if turned { pair[0] } else { pair[1] };
             let name = |contender: usize| first.table.contenders[contender].name.clone();
@@ -263,7 +263,7 @@ fn pooled(judged: &[Option<Judged>], names: &[String]) -> Vec<PooledView> {
     found
 }
 
-/// What each machine says of an operation.
+/// The results of each machine for an operation.
 fn words(judged: &[Option<Judged>], id: &OperationId) -> Words {
     let mut words = Words::new();
     for (machine, one) in judged.iter().enumerate() {
@@ -277,7 +277,7 @@ fn words(judged: &[Option<Judged>], id: &OperationId) -> Words {
     words
 }
 
-/// The contender that is ahead of the others on the whole; None where no two were compared.
+/// The contender that is ahead of the others overall; None where no two were compared.
 fn best(ratios: &BTreeMap<[usize; 2], Pooled>) -> Option<usize> {
     let mut behind: BTreeMap<usize, f64> = BTreeMap::new();
     for (pair, found) in ratios {
@@ -287,13 +287,13 @@ fn best(ratios: &BTreeMap<[usize; 2], Pooled>) -> Option<usize> {
     behind.into_iter().min_by(|one, other| one.1.total_cmp(&other.1)).map(|(contender, _)| contender)
 }
 
-/// The ratio the other way round.
+/// The inverse ratio.
 fn turn(found: Pooled) -> Pooled {
     let span = |span: judge::Span| judge::Span { low: 1.0 / span.high, high: 1.0 / span.low };
     Pooled { ratio: 1.0 / found.ratio, interval: span(found.interval), prediction: found.prediction.map(span), ..found }
 }
 
-/// A range of ratios in words; ends beyond a hundredfold say no more than that.
+/// A range of ratios in words; ends beyond a hundredfold are only named as beyond it.
 pub(crate) fn span_words(span: judge::Span) -> String {
     let low = if span.low < 0.01 { "under 0.01".into() } else { crate::number::ratio(span.low) };
     let high = if span.high > 100.0 { "over 100".into() } else { crate::number::ratio(span.high) };
@@ -301,7 +301,7 @@ pub(crate) fn span_words(span: judge::Span) -> String {
 }
 
 impl MachinesView {
-    /// How many there are and how figures of theirs are to be read: a sentence.
+    /// How many there are and how to read their figures: a sentence.
     pub fn sentence(&self) -> String {
         let alike = if self.unlike.is_empty() { "no difference between them is known" } else { "they differ" };
         format!(

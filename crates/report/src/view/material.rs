@@ -6,7 +6,7 @@ use records::facts::PhaseFacts;
 use records::{ContenderRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::HashSet;
 
-/// Everything that the ledger holds of one run.
+/// Everything in the ledger about one run.
 #[derive(Debug, Clone)]
 pub struct Material {
     /// The run; its works are filled in from the trials where it has none.
@@ -21,7 +21,7 @@ impl Material {
     /// Reads a run: by its id, the beginning of it, or the latest (`None`).
     ///
     /// # Errors
-    /// What the ledger answers.
+    /// Errors of the ledger.
     pub fn read(ledger: &Ledger, run: Option<&str>) -> Result<Self, LedgerError> {
         let run = ledger.run(run)?;
         let contenders = ledger.contenders(&run.id)?;
@@ -29,7 +29,7 @@ impl Material {
         Ok(Self::new(run, contenders, trials))
     }
 
-    /// From records that are at hand.
+    /// From existing records.
     pub fn new(mut run: RunRecord, contenders: Vec<ContenderRecord>, trials: Vec<TrialRecord>) -> Self {
         if run.new.works.is_empty() {
             run.new.works = works_of(&trials);
@@ -43,7 +43,7 @@ impl Material {
     }
 }
 
-/// Works as far as trials tell them: phases by their own names, in the order in which they were performed.
+/// Workloads reconstructed from trials: phases by their own names, in the order in which they ran.
 fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
     let mut works: Vec<WorkRecord> = Vec::new();
     for trial in trials {

@@ -1,15 +1,15 @@
-//! A record as people read it: pairs of heading and value.
-//! In: any record. Out: pairs; nothing of it is known here by name, so that a new field shows itself.
+//! A record for readers: pairs of heading and value.
+//! In: any record. Out: pairs; no field is named here, so that a new one appears without a change.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most pairs that one description is flattened to.
+/// Most pairs of one record.
 const MOST_PAIRS: usize = 400;
 /// Longest value of a pair, in characters.
 const LONGEST_VALUE: usize = 4000;
 
-/// What can be shown of any record: the first form that fits.
+/// What can be shown of any record: the first variant that matches.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Shown {
@@ -19,12 +19,12 @@ enum Shown {
     Number(serde_json::Number),
     Text(String),
     Fields(BTreeMap<String, Shown>),
-    /// How maps are kept where their order counts.
+    /// Maps whose order matters are stored like this.
     Named(Vec<(String, Shown)>),
     List(Vec<Shown>),
 }
 
-/// A record as pairs of heading and value, headings in the order of the alphabet.
+/// A record as pairs of heading and value, in alphabetical order.
 pub(super) fn pairs(record: &impl Serialize) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     // Records hold only values that JSON can carry.
@@ -72,7 +72,7 @@ fn push(pairs: &mut Vec<(String, String)>, heading: &str, text: String) {
     pairs.push((heading.trim().to_owned(), text));
 }
 
-/// What is neither a list nor has fields, in a word.
+/// A value that is neither a list nor has fields, in a word.
 fn plain_text(value: &Shown) -> Option<String> {
     Some(match value {
         Shown::Nothing(()) => "null".into(),

@@ -1,6 +1,6 @@
 //! A pivot: the best value of an axis for each group of contenders, then the groups with their best values.
-//! In: a view with its axes and the judge's table. Out: a [`PivotView`] an axis, judged anew by the same rules.
-//! As the published scheduler comparisons did it: the best scheduler per filesystem, then filesystems with theirs.
+//! In: a view with its axes and the judge's table. Out: a [`PivotView`] for each axis, judged separately by the same rules.
+//! As in published scheduler comparisons: the best scheduler per filesystem, then filesystems with theirs.
 
 use super::cells::{Stands, shown};
 use super::course::{CourseView, course};
@@ -12,20 +12,20 @@ use serde::Serialize;
 /// What is added to the name of a twin, which no table shows.
 const AGAIN: &str = " (again)";
 
-/// One axis, told by groups and then across them.
+/// One axis, by groups and then across them.
 #[derive(Debug, Clone, Serialize)]
 pub struct PivotView {
     /// Index into [`View::axes`].
     pub axis: usize,
     /// One for each operation that has figures of two values.
     pub rows: Vec<PivotRow>,
-    /// In how many operations which value is the best or as good: a sentence for each group, then one for the groups.
+    /// In how many operations which value is the best or tied: a sentence for each group, then one for the groups.
     pub summary: Vec<String>,
-    /// What may be said of values within groups.
+    /// Verdicts on values within groups.
     pub within: Vec<String>,
-    /// What may be said of groups, each at its best value.
+    /// Verdicts on groups, each at its best value.
     pub across: Vec<String>,
-    /// Smallest difference that is called one, a share.
+    /// Smallest difference that counts, a share.
     pub smallest_effect: f64,
     /// What changes from the first value to the last, where the values have an order.
     pub course: Option<CourseView>,
@@ -56,7 +56,7 @@ pub struct PivotRow {
     pub row: usize,
     /// For each group of the axis its values, in order.
     pub groups: Vec<Vec<Option<PivotCell>>>,
-    /// For each group its best value, held against those of the other groups.
+    /// For each group its best value, compared with those of the other groups.
     pub best: Vec<Option<PivotBest>>,
 }
 
@@ -67,9 +67,9 @@ pub struct PivotCell {
     pub contender: usize,
     /// The figure.
     pub figure: FigureView,
-    /// How it stands.
+    /// Its standing.
     pub standing: Standing,
-    /// How many times worse than the best of those that it is held against.
+    /// How many times worse than the best of those that it is compared with.
     pub ratio: Option<f64>,
     /// 95 % interval of that.
     pub ratio_interval: Option<(f64, f64)>,
@@ -84,7 +84,7 @@ pub struct PivotBest {
     pub cell: PivotCell,
 }
 
-/// Every axis of a run, judged; an axis that cannot be is left out.
+/// Every axis of a run, judged; an axis that cannot be judged is left out.
 pub(super) fn pivots(view: &View) -> Vec<PivotView> {
     (0..view.axes.len()).filter_map(|axis| Pivot { view, axis: &view.axes[axis] }.judged(axis)).collect()
 }
@@ -92,7 +92,7 @@ pub(super) fn pivots(view: &View) -> Vec<PivotView> {
 /// Whether a value of an axis was better than another anywhere, in a sentence: where the difference is largest, or that none is shown.
 pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
     let axis = &view.axes[pivot.axis];
-    // Of kernels it is asked what a newer one changed, not which is the best.
+    // For kernels the question is what a newer one changed, not which is the best.
     if let Some(course) = pivot.course.as_ref().filter(|_| axis.name == "kernel") {
         return course.summary.clone();
     }
@@ -133,7 +133,7 @@ fn is_behind(cell: &PivotCell) -> bool {
     matches!(cell.standing, Standing::Worse | Standing::Likely)
 }
 
-/// How far behind its best a value can be at most over all steps of a workload, in any group; None where some of that is not bounded.
+/// How far a value can be behind its best at most over all steps of a workload, in any group; None where part of that is unbounded.
 fn at_most(view: &View, pivot: &PivotView) -> Option<f64> {
     let is_sum = |row: &&PivotRow| view.workloads[row.workload].rows[row.row].phases.len() > 1;
     let cells = pivot.rows.iter().filter(is_sum).flat_map(|row| row.groups.iter().flatten().flatten());
@@ -142,7 +142,7 @@ fn at_most(view: &View, pivot: &PivotView) -> Option<f64> {
     behind.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
-/// Which of these values is furthest behind, and how many times.
+/// The value that is furthest behind, and its ratio.
 fn furthest(values: &[Option<PivotCell>], told: impl Fn(&PivotCell) -> bool) -> Option<(usize, f64)> {
     let known =
         values.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| told(cell))?.ratio?)));
@@ -165,7 +165,7 @@ impl Pivot<'_> {
         let mut rows: Vec<PivotRow> = places.iter().map(|place| self.row(place, &at, &inner)).collect();
         let mut across = Vec::new();
         let mut smallest_effect = inner.smallest_effect;
-        // A best that changes its backend from row to row can't be ranked: contenders of different backends never are.
+        // If the best changes its backend from row to row, groups cannot be ranked: contenders of different backends never are.
         if self.groups_are_pure()
             && let Some(outer) = self.across(&places, &rows).and_then(|table| judge::judge(&table).ok())
         {
@@ -211,14 +211,13 @@ impl Pivot<'_> {
             .collect()
     }
 
-    /// Index in the judge's table of who stands at a value of a group.
+    /// Index in the judge's table of the contender with a value in a group.
     fn judged_index(&self, group: usize, value: usize) -> Option<usize> {
         let place = self.axis.groups[group].members[value]?;
         Some(self.view.contenders[place].index)
     }
 
-    /// Values as contenders, and each operation of each group as an operation of its own; with the group and the place
-    /// of each operation.
+    /// Values as contenders, and each operation of each group as an operation of its own; with the group and the place of each operation.
     fn within(&self, places: &[Place]) -> Option<(Table, Vec<(usize, usize)>)> {
         let values = self.axis.values.len();
         let pure = self.values_are_pure();
@@ -297,7 +296,7 @@ impl Pivot<'_> {
         Some(table)
     }
 
-    /// A twin for each contender of a table, which holds nothing until a cell with one is copied.
+    /// A twin for each contender of a table, empty until a cell with one is copied.
     fn add_twins(&self, table: &mut Table, count: usize) {
         for place in 0..count {
             let of = table.contenders[place].clone();
@@ -306,7 +305,7 @@ impl Pivot<'_> {
         }
     }
 
-    /// For each group what its best value was picked from, in each operation the values that were not.
+    /// For each group the alternatives of its best value: in each operation the values that were not picked.
     fn add_alternatives(&self, table: &mut Table, groups: usize) {
         for place in 0..groups {
             let of = table.contenders[place].clone();
@@ -322,7 +321,7 @@ impl Pivot<'_> {
         Some(Cell { operation: to.0, contender: to.1, ..found.clone() })
     }
 
-    /// Copies a cell, and that of its twin where it has one, so that the noise floor is known here as well.
+    /// Copies a cell, and that of its twin if it has one, so that the noise floor is known here as well.
     fn copy_cells(&self, table: &mut Table, from: (usize, usize), to: (usize, usize), again: usize) {
         let all = &self.view.table;
         table.cells.extend(self.copied(from, to));
@@ -378,7 +377,7 @@ impl Pivot<'_> {
     }
 }
 
-/// In how many lines each of these is the best or as good: `With ext4, none is best or tied in 9 of 11 operations, bfq in 2`.
+/// In how many lines each of these is the best or tied: `With ext4, none is best or tied in 9 of 11 operations, bfq in 2`.
 fn counted(subject: &str, names: &[String], lines: &[Vec<Option<PivotCell>>]) -> Option<String> {
     let front = |cell: &PivotCell| matches!(cell.standing, Standing::Best | Standing::Tie);
     let mut counts: Vec<(usize, usize)> = (0..names.len())
@@ -396,7 +395,7 @@ fn counted(subject: &str, names: &[String], lines: &[Vec<Option<PivotCell>>]) ->
     Some(format!("{subject}, {} is best or tied in {most} of {of}{others}{open}.", names[*first]))
 }
 
-/// The first sentence about each operation: who is best, and by how much; what it costs stands in the workload's own table.
+/// The first sentence about each operation: which is best, and by how much; the costs are in the workload's own table.
 fn sentences(judgement: &Judgement) -> Vec<String> {
     let mut told = std::collections::HashSet::new();
     let first =
@@ -409,7 +408,7 @@ fn one_backend<'a>(members: impl Iterator<Item = &'a Contender>) -> bool {
     backends.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// What all members do for the safety of data; where they differ nothing is claimed.
+/// The common durability of all members; unknown where they differ.
 fn common_durability(members: &[&Contender]) -> Durability {
     let first = members.first().map(|first| first.durability).unwrap_or_default();
     if members.iter().all(|member| member.durability == first) { first } else { Durability::default() }

@@ -1,5 +1,5 @@
-//! What a run asks that has one filesystem: is an option worth it, from where on does it get worse, how fast is this one.
-//! In: a view and the judge's answer for its contenders. Out: the headline, and whom it takes.
+//! The question of a run with one filesystem: whether an option is worth it, from which level on it gets worse, or how fast it is.
+//! In: a view and the judge's answer for its contenders. Out: the headline, and the contender it takes.
 //! Runs that choose among filesystems are answered by [`super::answer`].
 
 use super::axes::FILESYSTEM;
@@ -7,15 +7,15 @@ use super::{AxisView, CellView, RowView, Standing, View};
 use crate::number;
 use judge::GroupAnswer;
 
-/// Figures of a contender that is alone.
+/// Most figures of a single contender.
 const FIGURES: usize = 3;
-/// A share below which no choice among options is worth the trouble.
+/// A share below which a choice among options is not worth the effort.
 const TRIFLE: f64 = 0.10;
 
 /// The headline of such a run.
 pub(super) struct Asked {
     pub text: String,
-    /// An index into [`View::contenders`] and how many times slower than the best it is at most; absent where nothing is to be taken.
+    /// An index into [`View::contenders`] and how many times slower than the best it is at most; absent where none is taken.
     pub take: Option<(usize, f64)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     variants.or_else(|| figures(view, own)).map(Asked::says)
 }
 
-/// The axis on which all contenders that take part differ, and nothing else: an index into [`View::axes`].
+/// The only axis on which the participating contenders differ: an index into [`View::axes`].
 fn only_axis(view: &View) -> Option<usize> {
     let count = view.contenders.iter().filter(|contender| contender.error.is_none()).count();
     let holds_all = |axis: &AxisView| axis.groups.iter().any(|group| group.members.iter().flatten().count() == count);
@@ -54,7 +54,7 @@ fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
     let axis = &view.axes[at];
     let pivot = view.pivots.iter().find(|pivot| pivot.axis == at)?;
     match &pivot.course {
-        // A newer kernel can be chosen; an age or a fill is what comes of itself.
+        // A newer kernel can be chosen; age and fill result from use.
         Some(course) if axis.name != "kernel" => {
             let name = &axis.groups.first()?.name;
             Some(Asked::says(format!("{name}: {}", super::story::lower(&course.summary))))
@@ -64,14 +64,14 @@ fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
     }
 }
 
-/// "mount.noatime: no difference above 2 % over all steps; leave the default": where none of the values is shown to be worse over whole workloads.
-/// Values that keep data less safely are no choice where nothing shows them to be faster.
+/// "mount.noatime: no difference above 2 % over all steps; leave the default": if no value is shown to be worse over whole workloads.
+/// Values that keep data less safely are no choice if they are not shown to be faster.
 fn worth(view: &View, axis: &AxisView, group: &GroupAnswer) -> Option<Asked> {
     if group.less_safe.iter().any(|one| one.operation.is_some()) || !group.cannot.is_empty() {
         return None;
     }
     let members = axis.groups.iter().find(|group| group.members.iter().flatten().count() > 1)?.members.clone();
-    // Of a workload that has a sum only that, which is the whole of its work; of any other each step.
+    // For a workload with a sum only that, since it covers all of its work; else each step.
     let of_work = |rows: &'_ [RowView]| rows.iter().any(|row| view.is_sum(row));
     let summed = view.workloads.iter().any(|workload| of_work(&workload.rows));
     let whole = view.workloads.iter().flat_map(|workload| {
@@ -131,7 +131,7 @@ fn figures(view: &View, own: usize) -> Option<String> {
     let more = if more > 0 { format!(" and {}", super::plural(more, "more figure")) } else { String::new() };
     let shown = all.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
     let name = &view.contenders[own].name;
-    // What another program measured is not done again with others.
+    // Results of another program cannot be repeated with other contenders.
     let hint = if view.run.origin.is_none() { " To compare, name others with --fs, --axis or --set." } else { "" };
     (!all.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
 }

@@ -1,4 +1,4 @@
-//! What describes the run itself: when, where, by which plan, and the command that repeats it.
+//! Facts about the run itself: when, where, by which plan, and the command that repeats it.
 //! In: the record of a run. Out: a [`RunView`].
 
 use super::pairs::pairs;
@@ -22,7 +22,7 @@ pub struct RunView {
     pub status: String,
     /// Why it ended.
     pub ending: Option<String>,
-    /// Where the figures come from, where not from here.
+    /// The source of the figures, if they were imported.
     pub origin: Option<String>,
     /// Version of the program.
     pub version: String,
@@ -30,22 +30,22 @@ pub struct RunView {
     pub seed: u64,
     /// The command line to repeat it, one line.
     pub repeat: String,
-    /// The command that goes on with it.
+    /// The command that resumes it.
     #[serde(skip)]
     pub resume: String,
-    /// What the filesystems can do, where it was found out when the run began.
+    /// Features of the filesystems, if they were probed when the run began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<records::feature::Probed>,
     /// The machine, flattened: heading and value.
     pub machine: Vec<(String, String)>,
     /// The plan as resolved, flattened.
     pub plan: Vec<(String, String)>,
-    /// Whether the contenders' images lay in memory, so that no disk took part.
+    /// Whether the contenders' images were in memory, so that no disk was used.
     pub in_memory: bool,
-    /// Descriptions of the modelled disks that took a real one's place, by name.
+    /// Descriptions of the modelled disks that replaced a real one, by name.
     #[serde(skip)]
     pub modelled: Vec<String>,
-    /// What this machine's memory and clock allow.
+    /// Limits of this machine's memory and clock.
     pub ceiling: Vec<(String, String)>,
 }
 
@@ -85,8 +85,8 @@ fn modelled(material: &Material) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Seconds of a run whose ledger does not have them: by its dates, but not less than its trials took, since the wall clock may have been set back.
-/// Shards may have run side by side, so only their dates count. Absent where neither gives a duration.
+/// Seconds of a run whose ledger does not contain them: from its dates, but not less than its trials took, since the wall clock may have
+/// been set back. Shards may run in parallel, so only their dates count. Absent where neither gives a duration.
 fn by_dates(material: &Material, ended: i64) -> Option<f64> {
     let dates = ended.saturating_sub(material.run.began_ms) as f64 / 1e3;
     let trials: f64 = material.trials.iter().map(records::TrialRecord::took).sum();
@@ -106,19 +106,19 @@ fn plan(new: &NewRun) -> Vec<(String, String)> {
     pairs(&new.plan).into_iter().chain(shards).collect()
 }
 
-/// The machine; of several each under the number of its shard.
+/// The machine; with several, each under the number of its shard.
 fn machines(new: &NewRun) -> Vec<(String, String)> {
     match (&new.machine, &new.merged) {
         (None, Some(merged)) => {
             let named = merged.parts.iter().map(|part| (format!("shard {}", part.index + 1), &part.machine));
             pairs(&named.collect::<BTreeMap<_, _>>())
         }
-        // What filesystems can do is a table of its own.
+        // Features of filesystems have a table of their own.
         (machine, _) => pairs(&machine.clone().map(|machine| Machine { features: Vec::new(), ..machine })),
     }
 }
 
-/// The words that began a run; of shards that were put together those of the whole plan, which names no shard.
+/// The arguments that started a run; for merged shards those of the whole plan, without a shard.
 fn whole_plan(words: &[String], put_together: bool) -> Vec<String> {
     let mut words = words.to_vec();
     if !put_together {
@@ -131,7 +131,7 @@ fn whole_plan(words: &[String], put_together: bool) -> Vec<String> {
     words
 }
 
-/// The command line as a person would type it, with the seed that makes it the same.
+/// The command line as a user would type it, with the seed for an identical run.
 fn repeat(words: &[String], seed: u64) -> String {
     let quoted = |word: &String| {
         let plain = !word.is_empty()

@@ -1,4 +1,4 @@
-//! Scaling: the same work with one number varied, such as the processes that do it.
+//! Scaling: the same work with one number varied, such as the number of processes.
 //! In: the workloads of a view. Out: a [`ScalingView`] for each workload that was planned with several values of a number.
 
 use super::WorkloadView;
@@ -18,7 +18,7 @@ pub struct ScalingView {
     pub values: Vec<String>,
     /// The operations that all of these workloads have.
     pub rows: Vec<ScalingRow>,
-    /// How much of linear the largest number gives, where the number is of those who work side by side: a sentence for each operation and contender.
+    /// Scaling efficiency at the largest number, if the number counts parallel workers: a sentence for each operation and contender.
     pub sentences: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct ScalingRow {
     pub places: Vec<(usize, usize)>,
 }
 
-/// Finds them; `names` holds for each workload the name by which trials know it.
+/// Finds them; `names` holds the name of each workload in trials.
 pub(super) fn scalings(workloads: &[WorkloadView], names: &[&str], contenders: &[&str]) -> Vec<ScalingView> {
     let mut found: Vec<ScalingView> = Vec::new();
     let mut known: Vec<(String, String)> = Vec::new();
@@ -87,10 +87,10 @@ fn scaling(workloads: &[WorkloadView], name: &str, setting: &str, members: &[usi
     })
 }
 
-/// Settings that are numbers of those who work side by side, so that twice as many could do twice as much.
+/// Settings that count parallel workers, so that twice the number could do twice the work.
 const SIDE_BY_SIDE: [&str; 5] = ["clients", "processes", "workers", "threads", "jobs"];
 
-/// What the largest number brings over the smallest, in times and as a share of linear.
+/// The speedup at the largest number over the smallest, also as a share of linear.
 fn sentences(workloads: &[WorkloadView], scaling: &ScalingView, contenders: &[&str]) -> Vec<String> {
     let (Some(least), Some(most)) = (scaling.values.first(), scaling.values.last()) else { return Vec::new() };
     let (Some(few), Some(many)) = (number::quantity(least), number::quantity(most)) else { return Vec::new() };

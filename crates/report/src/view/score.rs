@@ -1,5 +1,5 @@
-//! The score of a run as IO500 computes it, where its twelve operations were measured.
-//! In: the cells of a view. Out: a [`ScoreView`] for each contender; it is used for no verdict.
+//! The score of a run as IO500 computes it, if its twelve operations were measured.
+//! In: the cells of a view. Out: a [`ScoreView`] for each contender; no verdict uses it.
 //! Bandwidth is the geometric mean of four rates in GiB/s, metadata that of eight in thousands a second, the score that of both.
 
 use super::WorkloadView;
@@ -27,7 +27,7 @@ const THOUSAND: f64 = 1e3;
 pub struct ScoreView {
     /// Index into [`super::View::contenders`].
     pub contender: usize,
-    /// How many clients there were; absent where one engine did it all.
+    /// Number of clients; absent where one engine did all the work.
     pub clients: Option<String>,
     /// Geometric mean of the bandwidths, in GiB/s.
     pub bandwidth: f64,
@@ -69,7 +69,7 @@ fn setting(workload: &WorkloadView) -> Option<&str> {
     workload.settings.iter().find(|(name, _)| name == "clients").map(|(_, value)| value.as_str())
 }
 
-/// Bandwidth, metadata rate and score of rates in bytes and in operations a second; None where one is missing or nothing.
+/// Bandwidth, metadata rate and score from rates in bytes and in operations a second; None if one is missing or zero.
 fn score(rates: &BTreeMap<&str, f64>) -> Option<(f64, f64, f64)> {
     let mean = |names: &[&str], unit: f64| {
         let logs = names.iter().map(|name| rates.get(name).filter(|rate| **rate > 0.0).map(|rate| (rate / unit).ln()));
@@ -103,7 +103,7 @@ mod tests {
         ];
         let mut all: BTreeMap<&str, f64> = names.into_iter().zip(bandwidths).chain(of.into_iter().zip(rates)).collect();
         let (bandwidth, metadata, score) = super::score(&all).expect("all twelve are there");
-        // Worked out by roots of products, and not by logarithms.
+        // Computed by roots of products instead of logarithms.
         let fourth = (2.064f64 * 0.113 * 2.211 * 0.511).powf(0.25);
         let eighth = (18.6f64 * 8.4 * 71.6 * 48.2 * 42.7 * 15.2 * 22.9 * 6.1).powf(0.125);
         assert!((bandwidth - fourth).abs() < 1e-9 && (metadata - eighth).abs() < 1e-9, "{bandwidth} {metadata}");

@@ -1,6 +1,6 @@
-//! When a run was measured: in one go or in several sessions, and where the machine changed.
+//! When a run was measured: without a pause or in several sessions, and where the machine changed.
 //! In: the sessions of its rounds, a view and the choice. Out: [`SessionView`]s, and sentences for the end of the confidence.
-//! An interval of one session says nothing of another hour of the machine; these sentences do.
+//! An interval of one session does not cover other times on the machine; these sentences do.
 
 use super::View;
 use crate::number::{self, Unit};
@@ -9,7 +9,7 @@ use records::facts::PER_OPERATION;
 use samples::{Change, Sessions};
 use serde::Serialize;
 
-/// Rounds of one more session that a sentence proposes: with as many the simulations of docs/judge.md were made.
+/// Rounds of a further session that a sentence proposes, as many as in the simulations of docs/judge.md.
 const ROUNDS: u32 = 5;
 
 /// One session of a run.
@@ -17,8 +17,8 @@ const ROUNDS: u32 = 5;
 pub struct SessionView {
     /// Its first round, from 0.
     pub block: u32,
-    /// Seconds from the first trial of the run to the first of the session, where a pause came before it; absent after a change of the machine, and of the
-    /// first session.
+    /// Seconds from the first trial of the run to the first of the session, if a pause came before it; absent after a change of the
+    /// machine, and for the first session.
     pub after_seconds: Option<f64>,
     /// How the machine changed, a sentence; absent where it did not.
     pub change: Option<String>,
@@ -32,7 +32,7 @@ pub(super) fn views(sessions: &Sessions) -> Vec<SessionView> {
     sessions.firsts.iter().map(view).collect()
 }
 
-/// The sentences, each after a blank; `later`: how many times slower than the best the one to take is at most at another time.
+/// The sentences, each after a space; `later`: how many times slower than the best the chosen contender is at most at another time.
 pub(super) fn sentences(
     view: &View,
     sessions: &[SessionView],
@@ -48,7 +48,7 @@ pub(super) fn sentences(
     all.into_iter().map(|sentence| format!(" {sentence}")).collect()
 }
 
-/// Nothing of a run that goes on, of counts that no state of a machine changes, and where nothing is taken.
+/// None for a run that continues, for counts that do not depend on the state of a machine, and if no contender is taken.
 fn once(view: &View, later: Option<f64>, open: bool) -> Option<String> {
     let later = later.filter(|later| later.is_finite())?;
     let counts = view.table.operations.iter().any(|operation| operation.unit == PER_OPERATION);
@@ -58,7 +58,7 @@ fn once(view: &View, later: Option<f64>, open: bool) -> Option<String> {
     }
     let head =
         format!("Measured in one go ({}); at another time at most {}x.", duration(seconds), number::times(later));
-    // Where something is undecided, the next sentence has the same command.
+    // If something is undecided, the next sentence has the same command.
     if open || is_elsewhere {
         return Some(head);
     }

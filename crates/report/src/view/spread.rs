@@ -1,4 +1,4 @@
-//! What a single figure hides: the latencies of all operations, and throughput over time.
+//! Details behind a single figure: the latencies of all operations, and throughput over time.
 //! In: histograms in the HDR interchange form and series of the trials that count. Out: percentiles and lines.
 
 use super::known::counted_trials;
@@ -41,8 +41,8 @@ pub(super) fn percentiles(of: &records::outcome::Histogram) -> Option<records::P
     Some(of.percentiles(|quantile| hdr.value_at_quantile(quantile)))
 }
 
-/// Latency of a row's whole items for a contender; absent where none was recorded or none can be read, and for a sum over
-/// phases, whose items are of several kinds.
+/// Latency of a row's whole items for a contender; absent where none was recorded or none can be read, and for a sum over phases, whose
+/// items are of several kinds.
 pub fn latency(material: &Material, row: &RowView, workload: (&str, &str), contender: usize) -> Option<Latency> {
     if row.phases.len() != 1 {
         return None;
@@ -52,7 +52,7 @@ pub fn latency(material: &Material, row: &RowView, workload: (&str, &str), conte
     if count == 0 {
         return None;
     }
-    // A percentile beyond one in as many operations as there are is no more than the largest value again.
+    // With fewer operations than a percentile needs, it would only repeat the largest value.
     let supported = |percentile: &&f64| **percentile == 100.0 || (1.0 - **percentile / 100.0) * count as f64 >= 1.0;
     Some(Latency {
         count,
@@ -86,7 +86,7 @@ pub(crate) fn merged_histogram(
     merged
 }
 
-/// A histogram from its interchange form; `None` where the text is none.
+/// A histogram from its interchange form; `None` where the text is invalid.
 pub(crate) fn read_histogram(text: &str) -> Option<Histogram<u64>> {
     let mut histogram = ledger::histogram::read(text).ok()?;
     histogram.auto(true);

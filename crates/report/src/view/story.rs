@@ -1,4 +1,4 @@
-//! What must be said beside the verdict as a whole: warnings, safety, the machine, in few words.
+//! Notes on the verdict as a whole: warnings, safety, the machine, in few words.
 //! In: records of the ledger and a view under construction. Out: sentences, and pairs of heading and value.
 
 use super::{ContenderView, Counts, NoteView, WorkloadView};
@@ -9,7 +9,7 @@ use records::outcome::Ceiling;
 use records::{NewRun, Origin, RunRecord, RunStatus};
 use std::collections::BTreeSet;
 
-/// Warnings, the weightiest first.
+/// Warnings, the most important first.
 pub(super) fn warnings(
     run: &RunRecord,
     contenders: &[ContenderView],
@@ -58,7 +58,7 @@ pub(super) fn warnings(
     sentences
 }
 
-/// What belongs beside figures of a part of a plan.
+/// A warning about a run that is one shard of a plan.
 fn shards(new: &NewRun) -> Option<String> {
     if new.merged.is_some() {
         return None;
@@ -85,7 +85,7 @@ fn counted_notes(workloads: &[WorkloadView]) -> Vec<String> {
     counted.map(|((count, all), words)| format!("{count} of {all} figures {words}.")).collect()
 }
 
-/// Figures with a note of this kind, their own or their workload's, and all figures.
+/// Number of figures with a note of this kind, their own or their workload's, and of all figures.
 pub(super) fn with_note(workloads: &[WorkloadView], kind: NoteKind) -> (usize, usize) {
     let is_of = |notes: &[NoteView]| notes.iter().any(|note| note.kind == kind);
     let figures = workloads.iter().flat_map(|workload| {
@@ -112,7 +112,7 @@ fn safety_warning(contenders: &[ContenderView]) -> Option<String> {
     Some(format!("The contenders do not keep data equally safe: {}.", groups.join("; ")))
 }
 
-/// Settings of the work with which a crash may destroy data, and with whom.
+/// Settings of the work with which a crash may destroy data, and the contenders concerned.
 fn weaker_settings(new: &NewRun, contenders: &[ContenderView]) -> Option<String> {
     let works = new.works.iter().flat_map(|work| {
         let value = |name: &String| work.settings.get(name).map(|value| format!("{} with {name}={value}", work.name));
@@ -128,7 +128,7 @@ fn weaker_settings(new: &NewRun, contenders: &[ContenderView]) -> Option<String>
     })
 }
 
-/// Which contenders stand for published option sets that their kernel does not take as they were: a sentence for each form.
+/// Which contenders represent published option sets that their kernel does not accept unchanged: a sentence for each form.
 pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
     let mut forms: IndexMap<String, Vec<&str>> = IndexMap::new();
     for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
@@ -157,7 +157,7 @@ pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
     said.collect()
 }
 
-/// Where figures come from that are none of a disk of this machine's own kernel: sentences, each after a blank.
+/// The source of figures that were not measured on a disk by this machine's own kernel: sentences, each after a space.
 pub(super) fn place(view: &super::View) -> String {
     let memory = view.run.in_memory.then(|| "In memory: figures show CPU cost, without a disk.".to_owned());
     let modelled = match view.run.modelled.as_slice() {
@@ -184,7 +184,7 @@ pub(super) fn safety(class: &Durability) -> Option<String> {
     (*class != Durability::default()).then(|| class.words())
 }
 
-/// The same in as few words as fit below a name in a table, where contenders differ; and always what a guest ran on.
+/// The same, short enough to fit below a name in a table, if contenders differ; and always the backend of a guest.
 pub(super) fn badge(class: &Durability, differs: bool, backend: Backend) -> String {
     let mut words = match backend {
         Backend::Host => Vec::new(),
@@ -203,7 +203,7 @@ pub(super) fn badge(class: &Durability, differs: bool, backend: Backend) -> Stri
     words.join(" ")
 }
 
-/// What this machine's memory and clock allow.
+/// Limits of this machine's memory and clock.
 pub(super) fn ceiling(ceiling: &Ceiling) -> Vec<(String, String)> {
     let rate = |value: f64| format!("{} GB/s", number::plain(value / 1e9));
     vec![
@@ -220,7 +220,7 @@ pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// The verb of so many.
+/// The verb for this number.
 pub(super) fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
@@ -230,7 +230,7 @@ pub(super) fn undecided(open: usize, all: usize) -> String {
     if open == all { "all are undecided".into() } else { format!("{open} {} undecided", are(open)) }
 }
 
-/// A sentence that goes on behind a colon.
+/// A sentence in lower case, to follow a colon.
 pub(super) fn lower(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()

@@ -8,7 +8,7 @@ use records::facts::PER_OPERATION;
 use samples::Variants;
 use serde::Serialize;
 
-/// What one contender's variants of the work say of each other.
+/// The variants of the work of one contender, compared with each other.
 #[derive(Debug, Clone, Serialize, Default)]
 pub struct VariantsView {
     /// The contender: an index into the judge's table.
@@ -16,14 +16,14 @@ pub struct VariantsView {
     pub contender: usize,
     /// Its name.
     pub name: String,
-    /// Which variant to take, in a sentence; absent where nothing is known, and where there is no choice, as of how full it is.
+    /// Which variant to take, in a sentence; absent if nothing is known, or if there is no choice, as with the fill level.
     pub take: Option<String>,
     /// How they compare, operation by operation.
     pub sentences: Vec<String>,
-    /// What changes from the lowest level to the highest, in a sentence, where they are levels of one number.
+    /// What changes from the lowest level to the highest, in a sentence, if they are levels of one number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub course: Option<String>,
-    /// What they are, where they are levels of one number: `50 %`, `99 %`; else empty.
+    /// The levels, if they are levels of one number: `50 %`, `99 %`; else empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
     /// Each operation at its levels.
@@ -31,7 +31,7 @@ pub struct VariantsView {
     pub rows: Vec<LevelRow>,
 }
 
-/// One operation at several levels, each held against the lowest.
+/// One operation at several levels, each compared with the lowest.
 #[derive(Debug, Clone, Serialize)]
 pub struct LevelRow {
     /// The operation.
@@ -40,7 +40,7 @@ pub struct LevelRow {
     pub points: Vec<Option<CoursePoint>>,
 }
 
-/// All contenders' variants; empty where nothing but contenders was varied.
+/// The variants of all contenders; empty if only contenders were varied.
 pub(super) fn variants(run: &RunRecord, table: &Table) -> Vec<VariantsView> {
     samples::variants(run, table)
         .iter()
@@ -48,7 +48,7 @@ pub(super) fn variants(run: &RunRecord, table: &Table) -> Vec<VariantsView> {
         .collect()
 }
 
-/// Levels of one number, lowest first: what changes, and from where on. Those that are set can be chosen as well.
+/// Levels of one number, lowest first: what changes, and from which level on. Levels that are settings can also be chosen.
 fn levels(table: &Table, variants: &Variants) -> Option<VariantsView> {
     let turned = &variants.table;
     let values: Vec<String> = turned.contenders.iter().map(|level| level.name.clone()).collect();
@@ -75,7 +75,7 @@ fn levels(table: &Table, variants: &Variants) -> Option<VariantsView> {
     Some(VariantsView { course, levels: values, rows, ..view })
 }
 
-/// Ways among which one can choose.
+/// Variants to choose from.
 fn choices(table: &Table, variants: &Variants) -> Option<VariantsView> {
     let (turned, contender) = (&variants.table, variants.contender);
     let judged = judge::judge(turned).ok()?;
@@ -95,7 +95,7 @@ fn choices(table: &Table, variants: &Variants) -> Option<VariantsView> {
     Some(VariantsView { contender, name, take, sentences, ..VariantsView::default() })
 }
 
-/// What was done in several ways, where that is one operation.
+/// The operation that was done in several variants, if it is a single one.
 fn only(turned: &Table) -> Option<&str> {
     match turned.operations.as_slice() {
         [operation] => Some(&operation.phrase),
@@ -103,7 +103,7 @@ fn only(turned: &Table) -> Option<&str> {
     }
 }
 
-/// What is said of variants after which a crash may destroy data: how much faster they are, where that is shown.
+/// Variants after which a crash may destroy data: how much faster they are, where that is shown.
 fn less_safe(turned: &Table, group: &GroupAnswer) -> String {
     let said = group.less_safe.iter().map(|one| {
         let name = &turned.contenders[one.contender].name;

@@ -1,4 +1,4 @@
-//! One cell down to its samples: what a figure rests on.
+//! One cell down to its samples: the evidence of a figure.
 //! In: a cell's name as `workload/operation/contender`. Out: [`Why`], which terminal and pages show.
 
 use super::known::{counted_trials, trial_name};
@@ -8,24 +8,24 @@ use crate::number::{self, Unit};
 use crate::safe;
 use records::PhaseRecord;
 
-/// What the figure of a cell rests on.
+/// The evidence of a cell's figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
     /// Workload, operation and contender.
     pub title: String,
-    /// The figure, how it stands, what it took, its notes: a sentence each, the figure first.
+    /// The figure, its standing, its costs, its notes: a sentence each, the figure first.
     pub facts: Vec<String>,
     /// Headings of the samples' table.
     pub headings: [String; 7],
     /// Every sample: trial, block, pass, until returned, until durable, CPU, remark.
     pub samples: Vec<[String; 7]>,
-    /// What pictures show of them, in the unit of the headings.
+    /// The samples as charts show them, in the unit of the headings.
     pub points: Vec<Point>,
     /// The unit of the points.
     pub unit: &'static str,
 }
 
-/// A sample in a picture.
+/// A sample in a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Block, from 0.
@@ -34,14 +34,14 @@ pub struct Point {
     pub value: f64,
     /// Whether it counts in the figure.
     pub counts: bool,
-    /// Whether something disturbed it.
+    /// Whether it was disturbed.
     pub disturbed: bool,
 }
 
-/// The figure of a cell, how it stands, its notes and every sample.
+/// The figure of a cell, its standing, its notes and every sample.
 ///
 /// # Errors
-/// A cell that is not there; the message lists what is.
+/// The cell does not exist; the message lists the existing ones.
 pub fn why(material: &Material, view: &View, asked: &str) -> Result<Why, ReportError> {
     let (workload, row, cell) = find(view, asked)?;
     let points = cell.samples.iter().filter_map(|sample| {

@@ -1,4 +1,4 @@
-//! Numbers that look like chance and are the same every time.
+//! Pseudorandom numbers from a fixed seed.
 //! In: a seed. Out: uniform and roughly normal values.
 
 /// splitmix64.

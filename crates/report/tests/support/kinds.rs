@@ -1,5 +1,5 @@
-//! Made-up runs of a kind of their own: many clients, several machines, modelled disks and guests.
-//! In: how many blocks. Out: a [`Bench`] whose trials hold what such runs hold besides.
+//! Made-up runs of special kinds: many clients, several machines, modelled disks and guests.
+//! In: the number of blocks. Out: a [`Bench`] whose trials have the additional records of such runs.
 
 use super::{Bench, Entry, contenders_of, machine, made_with, works};
 use ledger::WorkRecord;
@@ -24,7 +24,7 @@ pub fn with_clients(blocks: u32) -> Bench {
         |trial: &TrialRecord| trial.scale.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(1);
     let each = |trial: &mut TrialRecord| {
         let clients = clients(trial);
-        // So many do a bit more than one.
+        // Several clients do slightly more than one.
         for phase in &mut trial.phases {
             together(phase, clients);
         }
@@ -60,7 +60,7 @@ fn together(phase: &mut PhaseRecord, clients: u32) {
     }));
 }
 
-/// Every other block of another machine, which has another processor.
+/// Every other block ran on another machine, which has another processor.
 pub fn on_machines(contenders: usize, blocks: u32) -> Bench {
     let part = |index: u32| Part {
         index,
@@ -78,7 +78,7 @@ pub fn on_machines(contenders: usize, blocks: u32) -> Bench {
     made_with(&entries, works::all().into_iter().take(2).collect(), blocks, (&merged, &|_| {}))
 }
 
-/// Rounds that went on five hours later from one round on, and on a disk of half its speed from another.
+/// Rounds that resumed five hours later from one round on, and ran on a disk of half its speed from another.
 pub fn at_times(blocks: u32, later: Option<u32>, slower: Option<u32>) -> Bench {
     const HOURS: i64 = 5 * 3_600_000;
     let entries = contenders_of(&[("ext4", 1.0), ("xfs", 0.9), ("btrfs", 0.62)]);
@@ -98,11 +98,11 @@ pub fn at_times(blocks: u32, later: Option<u32>, slower: Option<u32>) -> Bench {
     made_with(&entries, works, blocks, (&|_| {}, &each))
 }
 
-/// A filesystem, its places on axes, and its speed.
+/// A filesystem, its values on axes, and its speed.
 type Placed<'p> = (&'p str, &'p [(&'p str, &'p str)], f64);
 
-/// Contenders on a modelled disk, each with its places on axes and its speed; the disk was late by this share of its own time in every second
-/// trial, where it had anything to do.
+/// Contenders on a modelled disk, each with its values on axes and its speed; in every second trial the disk was late by this share of its
+/// own time, where it did any I/O.
 pub fn on_modelled(places: &[Placed<'_>], works: Vec<WorkRecord>, blocks: u32, late: Option<f64>) -> Bench {
     let entries: Vec<Entry> = (places.iter())
         .map(|(filesystem, places, speed)| {
@@ -128,7 +128,7 @@ pub fn on_modelled(places: &[Placed<'_>], works: Vec<WorkRecord>, blocks: u32, l
     made_with(&entries, works, blocks, (&|_| {}, &each))
 }
 
-/// Contenders on this machine and in guests: each with its speed and what its guest runs on.
+/// Contenders on this machine and in guests: each with its speed and the backend of its guest.
 pub fn in_guests(who: &[(&str, f64, Option<Backend>)], blocks: u32) -> Bench {
     let entries: Vec<Entry> = who
         .iter()
@@ -142,7 +142,7 @@ pub fn in_guests(who: &[(&str, f64, Option<Backend>)], blocks: u32) -> Bench {
         .collect();
     let backends: Vec<Option<Backend>> = who.iter().map(|one| one.2).collect();
     let each = |trial: &mut TrialRecord| {
-        // The control is the first one's.
+        // The control has the backend of the first contender.
         let backend = backends.get(trial.contender as usize).copied().unwrap_or(backends[0]);
         if let Some(found) = &mut trial.found {
             found.backend = backend;

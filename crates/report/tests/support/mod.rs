@@ -1,5 +1,5 @@
 //! A made-up run, for tests only: contenders, workloads, twins, failures and unstable cells through the ledger's API.
-//! In: how large it is to be. Out: an open ledger and the run's id. None of its figures was ever measured.
+//! In: its size. Out: an open ledger and the run's id. None of its figures was ever measured.
 
 #![allow(dead_code)]
 
@@ -28,14 +28,14 @@ pub struct Bench {
     pub run: String,
 }
 
-/// How large the made-up run is.
+/// The size of the made-up run.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub contenders: usize,
     pub blocks: u32,
 }
 
-/// Names with their speed against the first; the last are only there in large runs.
+/// Names with their speed relative to the first; the last ones are only in large runs.
 const CONTENDERS: [(&str, f64); 12] = [
     ("ext4", 1.0),
     ("xfs", 0.97),
@@ -122,7 +122,8 @@ pub fn filled_and_scaled(blocks: u32) -> Bench {
     made_of(&entries, works::scaled(), blocks)
 }
 
-/// One filesystem that writes in place and one that does not, and work by one to eight processes; with eight a crash may destroy what is in place.
+/// One filesystem that writes in place and one that does not, and work by one to eight processes; with eight a crash may destroy data
+/// written in place.
 pub fn weaker_in_place(blocks: u32) -> Bench {
     let entries = ["ext4", "btrfs"].map(|label| Entry::new(label, 1.0, Contender::plain(label)));
     let mut works = works::scaled();
@@ -137,7 +138,7 @@ pub fn one_that_keeps_data(blocks: u32) -> Bench {
     made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
 }
 
-/// One filesystem at places of axes, each with its speed, through these workloads.
+/// One filesystem at several axis values, each with its speed, through these workloads.
 pub fn on_axes(places: &[(&[(&str, &str)], f64)], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     let entries: Vec<Entry> = (places.iter())
         .map(|(places, speed)| {
@@ -163,7 +164,7 @@ fn made_of(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32) -> Bench {
     made_with(entries, works, blocks, (&|_| {}, &|_| {}))
 }
 
-/// What a kind of run has of its own: in its head, and in each trial.
+/// Special parts of a kind of run: in its head, and in each trial.
 type Own<'o> = (&'o dyn Fn(&mut NewRun), &'o dyn Fn(&mut TrialRecord));
 
 fn made_with(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32, own: Own) -> Bench {
@@ -386,7 +387,8 @@ fn ceiling() -> Ceiling {
     }
 }
 
-/// Filesystems, each with its speed, on three kernels that are named out of order: with the newest one xfs takes half as long again, ext4 what it took.
+/// Filesystems, each with its speed, on three kernels whose names are not in order: on the newest one xfs takes 1.5 times as long, ext4 the
+/// same time.
 pub fn on_kernels(filesystems: &[(&str, f64)], blocks: u32) -> Bench {
     let mut entries = Vec::new();
     for &(filesystem, speed) in filesystems {
@@ -400,14 +402,14 @@ pub fn on_kernels(filesystems: &[(&str, f64)], blocks: u32) -> Bench {
     made_of(&entries, works::all().into_iter().take(2).collect(), blocks)
 }
 
-/// A run as it is read and judged.
+/// A run as read and judged.
 pub fn viewed(bench: &Bench) -> (Material, View) {
     let material = Material::read(&bench.ledger, Some(&bench.run)).expect("the run is read");
     let view = View::of(&material).expect("the run is judged");
     (material, view)
 }
 
-/// Leaves what a person may want to look at.
+/// Keeps a file for inspection by hand.
 pub fn leave(name: &str, content: impl AsRef<[u8]>) {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(path, content).expect("it can be looked at afterwards");

@@ -1,5 +1,5 @@
-//! Passes of the made-up run: counts, times, histograms, series and evidence that fit together.
-//! In: a phase, a contender's speed, chance. Out: phase records.
+//! Passes of the made-up run: consistent counts, times, histograms, series and evidence.
+//! In: a phase, a contender's speed, random numbers. Out: phase records.
 
 use super::draw::Draw;
 use base64::Engine;
@@ -20,7 +20,7 @@ pub fn passes(draw: &mut Draw, at: usize, facts: &PhaseFacts, label: &str, speed
 
 fn record(draw: &mut Draw, at: usize, facts: &PhaseFacts, label: &str, speed: f64, pass: u32) -> PhaseRecord {
     let writes = ["write", "create", "deliver", "delete"].iter().any(|word| facts.name.contains(word));
-    // btrfs is made unstable at random reads, so that a cell with a wide range is there to be shown.
+    // btrfs is made unstable at random reads, so that there is a cell with a wide range.
     let noise = if label == "btrfs" && facts.name == "read-random" { 0.14 } else { 0.025 };
     let own = match (label, facts.name.as_str()) {
         (_, "read-direct" | "read-repeated") => 1.0,

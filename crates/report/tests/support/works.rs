@@ -1,4 +1,4 @@
-//! Workloads of the made-up run: what their phases are called.
+//! Workloads of the made-up run: names and phases.
 //! In: nothing. Out: work records as the workload language compiles them.
 
 use ledger::WorkRecord;
