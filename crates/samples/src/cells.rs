@@ -1,6 +1,6 @@
-//! The judge's table of a run: operations, contenders, samples, and what is known about each cell.
-//! In: records of the ledger. Out: a [`Table`]; operations stand in the order of the workloads' phases.
-//! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and then say so.
+//! The judge's table of a run: operations, contenders, samples, and facts about each cell.
+//! In: records of the ledger. Out: a [`Table`]; operations are in the order of the workloads' phases.
+//! Trials that were set aside as disturbed count only where no undisturbed repetition exists, and are then marked as disturbed.
 
 use crate::sessions::sessions;
 use crate::{figures, starts, undone, work};
@@ -14,12 +14,12 @@ use records::{
 };
 use std::collections::HashSet;
 
-/// Name of the figure until the last call returned, beside one that is judged until durable.
+/// Name of the figure until the last call returned, next to one that is judged until durable.
 pub const RETURNED: &str = "returned";
 /// Name of the workers' CPU share.
 pub const CPU: &str = "cpu";
 
-/// What a row of the table is made from.
+/// Source of a row of the table.
 enum Source<'a> {
     Headline(&'a PhaseFacts),
     Returned(&'a PhaseFacts),
@@ -71,7 +71,7 @@ pub fn table(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRec
     table
 }
 
-/// Name of a workload in the judge's table: with its scale, where the run has it at several.
+/// Name of a workload in the judge's table: with its scale, if the run has it at several.
 pub fn work_name(works: &[WorkRecord], work: &WorkRecord) -> String {
     let scales = works.iter().filter(|other| other.name == work.name).count();
     if scales > 1 { format!("{} ({})", work.name, work.scale) } else { work.name.clone() }
@@ -81,8 +81,8 @@ fn belongs(trial: &TrialRecord, work: &WorkRecord) -> bool {
     trial.workload == work.name && trial.scale == work.scale
 }
 
-/// Trials that give samples, with their number within the run: those that were done, and of those that were disturbed and
-/// never repeated with success the last.
+/// Trials that give samples, with their number within the run: those that completed; and of those that were disturbed and never repeated
+/// with success, the last.
 pub fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
     let sound: HashSet<_> = trials.iter().filter(|trial| trial.status == TrialStatus::Done).map(place).collect();
     let mut last_disturbed: HashSet<_> = HashSet::new();
@@ -100,7 +100,7 @@ pub fn counted(trials: &[TrialRecord]) -> Vec<(usize, &TrialRecord)> {
     chosen
 }
 
-/// Trials that failed and were not made good by trying again: of several failures at one place the last.
+/// Trials that failed without a successful repetition: of several failures at one place the last.
 pub fn failed(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let sound = |trial: &&TrialRecord| trial.status != TrialStatus::Failed;
     let mut seen: HashSet<_> = trials.iter().filter(sound).map(place).collect();
@@ -109,7 +109,7 @@ pub fn failed(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     last
 }
 
-/// What a trial repeats when it is repeated.
+/// The place of a trial, which its repetitions share.
 fn place(trial: &TrialRecord) -> (u32, u32, &str, &str) {
     (trial.block, trial.contender, &trial.workload, &trial.scale)
 }
@@ -135,7 +135,7 @@ fn judged(contender: &ContenderRecord, all: &[ContenderRecord], trials: &[TrialR
     }
 }
 
-/// One contender at several ages is compared with itself. Where several were aged, the young and the old compete apart.
+/// Ages of one contender are compared with each other. If several were aged, fresh and aged ones are ranked separately.
 fn compare_ages(contenders: &mut [Contender], records: &[ContenderRecord]) {
     let is_raw = |record: &ContenderRecord| record.asked.as_ref().is_some_and(|asked| asked.filesystem == DEVICE);
     let takes_part = |one: &Contender| one.twin_of.is_none() && one.failed.is_none();
@@ -146,7 +146,7 @@ fn compare_ages(contenders: &mut [Contender], records: &[ContenderRecord]) {
     }
 }
 
-/// Age and fill as asked for, and what the contender is called without them.
+/// Age and fill as requested, and the contender's name without them.
 fn age(contender: &ContenderRecord) -> Age {
     let Some(asked) = &contender.asked else { return Age::default() };
     let fill = axes::value(asked, "fill");
@@ -252,7 +252,7 @@ impl Source<'_> {
         }
     }
 
-    /// Why a trial that was carried out could do nothing of it.
+    /// Why a completed trial could not do the operation.
     fn undone(&self, trial: &TrialRecord) -> Option<String> {
         match self {
             Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => undone(trial, facts),
@@ -262,7 +262,7 @@ impl Source<'_> {
         }
     }
 
-    /// The one phase that it is made from, where it is one.
+    /// The phase of the row, if it is a single one.
     fn facts(&self) -> Option<&PhaseFacts> {
         match self {
             Self::Headline(facts) | Self::Returned(facts) | Self::Cpu(facts) => Some(facts),
@@ -278,7 +278,7 @@ impl Source<'_> {
     }
 }
 
-/// Sum of the phases' seconds, of those that were passed again from another cold start once; absent where one of them is missing.
+/// Sum of the phases' seconds, a phase with several cold starts by their mean; absent if a phase is missing.
 fn total_seconds(total: &TotalFacts, trial: &TrialRecord, elapsed_ns: impl Fn(&PhaseRecord) -> u64) -> Option<f64> {
     total.of.iter().try_fold(0.0, |sum, name| {
         let counts = |phase: &&PhaseRecord| &phase.name == name && phase.counts();
@@ -336,7 +336,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     };
     let mut remarks: Vec<String> = Vec::new();
     let said = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
-    // Without their number, so that the same kind is said once; it stands with the samples.
+    // Without the error counts, so that equal errors give one remark; the counts are kept with the samples.
     let failing = phases.iter().filter_map(|phase| phase.outcome.errors.first.first());
     let failed: Vec<String> =
         failing.map(|error| format!("some operations failed: {}: {}", error.step, error.message)).collect();

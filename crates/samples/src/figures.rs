@@ -1,4 +1,4 @@
-//! Figures of one pass: what was done over the time that it took.
+//! Figures of one pass: the amount of work over its time.
 //! In: a phase's record and its facts. Out: values, absent where nothing was measured.
 
 use records::PhaseRecord;
@@ -7,10 +7,10 @@ use records::program::{DEVICE_WRITTEN, Figure};
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// The figure that is judged: until durable where the phase wrote, else until the last call returned.
+/// The figure that is judged: until durable if the phase wrote, else until the last call returned.
 ///
-/// A write that has returned may not have begun on the device, so a returned rate is never the device's. What programs print is taken as it
-/// is, and added up where several run at once.
+/// A write that has returned may not have begun on the device, so a returned rate is never the device's. Figures that programs print are
+/// used unchanged, and summed if several programs run at once.
 pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     if let Some(own) = &facts.own {
         if own.from == DEVICE_WRITTEN {
@@ -34,7 +34,7 @@ pub fn returned(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     over(phase, facts, elapsed)
 }
 
-/// The figure until all was durable; absent where nothing was written. A group that only reads waits for nobody's data.
+/// The figure until all was durable; absent where nothing was written. A group that only reads does not wait for data to become durable.
 pub fn durable(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     let durable_ns = phase.outcome.durable_ns?;
     match group(phase, facts) {

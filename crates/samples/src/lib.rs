@@ -1,6 +1,6 @@
-//! Puts the trials of a ledger on the judge's scales: one table a run.
-//! In: a run's record, its contenders and trials. Out: a [`judge::Table`], with everything known about each cell.
-//! The only place where figures are taken from trials, so that the stopping rule and the report judge the same table.
+//! Converts the trials of a ledger to the judge's input: one table per run.
+//! In: a run's record, its contenders and trials. Out: a [`judge::Table`], with all facts about each cell.
+//! Figures are computed from trials only here, so that the stopping rule and the report judge the same table.
 
 mod cells;
 mod figures;

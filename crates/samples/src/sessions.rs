@@ -1,6 +1,6 @@
-//! Sessions of a run: stretches of it in one state of the machine.
+//! Sessions of a run: parts of it in one state of the machine.
 //! In: a run's record and its trials. Out: [`Sessions`]: the round at which each begins, and why.
-//! A run that is resumed hours later is measured in another session, and so is what follows a change of the machine's speed.
+//! A run that is resumed hours later is in another session, and so is what follows a change of the machine's speed.
 
 use crate::cells::counted;
 use crate::figures;
@@ -9,15 +9,16 @@ use records::program::Figure;
 use records::{DEVICE, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::BTreeMap;
 
-/// A round that begins at least so many milliseconds after the one before ended is of another session: ten minutes, which no pause within a run lasts.
+/// A round that begins at least this many milliseconds after the end of the previous one is in another session: ten minutes, longer than
+/// any pause within a run.
 const PAUSE_MS: i64 = 600_000;
-/// Fewest bytes that the device must have taken in a pass for a rate of writing.
+/// Fewest bytes that the device must receive in a pass for a write rate.
 const LEAST_WRITTEN: u64 = 16 << 20;
 
 /// The sessions of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sessions {
-    /// First block of each session, rising; the first one is block 0 or that of the first trial. Empty without trials.
+    /// First block of each session, ascending; the first one is block 0 or that of the first trial. Empty without trials.
     pub firsts: Vec<u32>,
     /// First block after each pause of ten minutes or more, with its milliseconds since the first trial began.
     pub pauses: Vec<(u32, i64)>,
@@ -25,14 +26,14 @@ pub struct Sessions {
     pub changes: Vec<Change>,
 }
 
-/// A rate of the machine that changed.
+/// A changed rate of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// First block of the new state.
     pub block: u32,
     /// What was timed, as a gerund: "reading the raw device in sequence".
     pub doing: String,
-    /// What the rate counts.
+    /// The unit of the rate.
     pub figure: Figure,
     /// The rate before, in bytes or items a second.
     pub before: f64,
@@ -40,8 +41,8 @@ pub struct Change {
     pub after: f64,
 }
 
-/// Finds the sessions of a run. Shards that were merged ran on several machines or side by side, and results of other programs have no times: these count
-/// as one session.
+/// Finds the sessions of a run. Merged shards ran on several machines or in parallel, and results of other programs have no times: these
+/// count as one session.
 pub fn sessions(run: &RunRecord, contenders: &[records::ContenderRecord], trials: &[TrialRecord]) -> Sessions {
     let Some(first) = trials.iter().map(|trial| trial.block).min() else { return Sessions::default() };
     if run.new.merged.is_some() {
@@ -56,8 +57,8 @@ pub fn sessions(run: &RunRecord, contenders: &[records::ContenderRecord], trials
     Sessions { firsts, pauses, changes }
 }
 
-/// Blocks that begin after a pause. A round that was interrupted belongs to the session in which most of it was measured. A pause within the very first
-/// round is the making of what is measured, such as aged images.
+/// Blocks that begin after a pause. An interrupted round belongs to the session that measured most of it. A pause within the very first
+/// round is preparation, such as making aged images.
 fn pauses(trials: &[TrialRecord]) -> Vec<(u32, i64)> {
     let mut timed: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.began_ms > 0).collect();
     timed.sort_by_key(|trial| (trial.began_ms, trial.block));
@@ -83,7 +84,7 @@ fn pauses(trials: &[TrialRecord]) -> Vec<(u32, i64)> {
     found
 }
 
-/// Rates of the machine in each round: how fast the raw device reads, and how fast the device takes what contenders write.
+/// Rates of the machine in each round: how fast the raw device reads, and how fast the device accepts the contenders' writes.
 struct Rate {
     doing: String,
     figure: Figure,
@@ -131,8 +132,8 @@ fn reading(work: &WorkRecord, raw: &[&TrialRecord]) -> Vec<Rate> {
     rates.filter(|rate| !rate.values.is_empty()).collect()
 }
 
-/// How fast the device takes the data of the phase that writes most: the geometric mean over the contenders that were measured in every round, so that
-/// the rate changes only with the machine.
+/// How fast the device accepts the data of the phase that writes most: the geometric mean over the contenders that were measured in every
+/// round, so that the rate changes only with the machine.
 fn writing(work: &WorkRecord, trials: &[&TrialRecord]) -> Option<Rate> {
     let mine: Vec<&&TrialRecord> = trials.iter().filter(|trial| is_of(trial, work)).collect();
     let most = |name: &str| {
@@ -159,7 +160,7 @@ fn writing(work: &WorkRecord, trials: &[&TrialRecord]) -> Option<Rate> {
     (written > 0 && count > 0.0).then_some(Rate { doing, figure: Figure::BytesPerSecond, values })
 }
 
-/// Bytes a second that the device took until all was durable.
+/// Bytes a second that the device received until all was durable.
 fn written_rate(phase: &PhaseRecord) -> Option<f64> {
     let bytes = phase.evidence.device_written_bytes.filter(|bytes| *bytes >= LEAST_WRITTEN)?;
     let elapsed = phase.outcome.durable_ns.filter(|elapsed| *elapsed > 0)?;
@@ -170,7 +171,7 @@ fn written_rate(phase: &PhaseRecord) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Rounds of two contenders, a minute each, and each with the minutes that passed before it.
+    /// Rounds of two contenders, a minute each, with the given minutes before each round.
     fn rounds(before: &[i64]) -> Vec<TrialRecord> {
         let mut now = 1_795_000_000_000;
         let mut trials = Vec::new();
@@ -209,7 +210,7 @@ mod tests {
         late[4].ended_ms += 30_000;
         late[4..].iter_mut().for_each(shift);
         assert_eq!(pauses(&late).iter().map(|pause| pause.0).collect::<Vec<u32>>(), [2]);
-        // Within the first round images are made.
+        // Images are made within the first round.
         let mut first = trials;
         first[1..].iter_mut().for_each(shift);
         assert_eq!(pauses(&first), []);

@@ -1,10 +1,10 @@
-//! How much of a run's time was measured work.
-//! In: its trials. Out: seconds of each and their share. What is left is making, mounting, settling, checking, judging.
-//! Whoever waits for an answer pays for all of it, and only what is measured brings it nearer.
+//! The share of a run's time that was measured work.
+//! In: its trials. Out: seconds of each and their share. The rest is making, mounting, settling, checking, judging.
+//! Users wait for all of it, but only measured work leads to the answer.
 
 use records::TrialRecord;
 
-/// Seconds between two trials that still are the run's own: beyond it, it was stopped and resumed.
+/// Longest gap in seconds between two trials that counts as the run's own; after a longer one the run was stopped and resumed.
 const LONGEST_GAP: f64 = 60.0;
 
 /// Time of a run.
@@ -12,16 +12,16 @@ const LONGEST_GAP: f64 = 60.0;
 pub struct Time {
     /// Seconds of work that gave figures: phases until durable, without preparation and without passes that were set aside.
     pub measured: f64,
-    /// Seconds from the first trial's beginning to the last one's end, without the time in which nobody ran it.
+    /// Seconds from the start of the first trial to the end of the last one, without the time in which the run was stopped.
     pub all: f64,
 }
 
 impl Time {
-    /// Of these trials, in the order in which they were carried out. Trials without a duration (imported ones) have none.
+    /// The time of these trials, in the order in which they ran. Trials without a duration (imported ones) have none.
     pub fn of(trials: &[TrialRecord]) -> Option<Self> {
         let measured = trials.iter().map(measured).sum();
         let took: f64 = trials.iter().map(TrialRecord::took).sum();
-        // Trials that take turns begin while others are under way, and each is measured by its own time: together they take the sum of it.
+        // Interleaved trials begin while others are in progress, and each measures its own time: together they take the sum.
         let (mut ended, mut between) = (None, 0.0);
         for trial in trials {
             let began = trial.began_ms as f64 / 1e3;
@@ -36,7 +36,7 @@ impl Time {
 
     /// Measured work as a share of all time, 0 to 1.
     pub fn share(self) -> f64 {
-        // The sum of nothing is -0, and would be shown as such.
+        // An empty sum is -0, and would be shown with its sign.
         (self.measured / self.all).clamp(0.0, 1.0) + 0.0
     }
 }

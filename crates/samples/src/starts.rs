@@ -1,18 +1,18 @@
-//! Passes that start cold one after the other: what the first finds and the others do not shows what this machine cannot empty.
-//! In: trials of a workload and one of its phases. Out: whether a cache below this machine (a hypervisor's, a controller's) served the later ones.
+//! Consecutive passes with a cold start: if only the first one is slow, there is a cache that this machine cannot empty.
+//! In: trials of a workload and one of its phases. Out: whether a cache outside this machine (a hypervisor's, a controller's) served the later ones.
 
 use crate::figures;
 use records::facts::PhaseFacts;
 use records::program::Figure;
 use records::{PhaseRecord, TrialRecord};
 
-/// How many times slower than the next ones the first cold pass is, from which on that is a cache's doing.
+/// From this ratio on, a slower first cold pass indicates a cache.
 const FAR_SLOWER: f64 = 1.5;
-/// Trials of several cold passes that show it.
+/// Fewest trials with several cold passes for that conclusion.
 const TRIALS: usize = 3;
 
-/// Whether the first cold pass of a phase is far slower than the next ones, in the median trial; then only the first ones say what a cold
-/// start costs.
+/// Whether the first cold pass of a phase is far slower than the next ones, in the median trial; then only the first passes show the cost
+/// of a cold start.
 pub fn cache_below(trials: &[&TrialRecord], facts: &PhaseFacts) -> bool {
     let slower: Vec<f64> = trials.iter().filter_map(|trial| slower(trial, facts)).collect();
     slower.len() >= TRIALS && judge::median(&slower).is_some_and(|times| times >= FAR_SLOWER)
@@ -39,7 +39,7 @@ mod tests {
         PhaseFacts { name: "read".into(), figure, ..PhaseFacts::default() }
     }
 
-    /// A trial whose cold passes took so many seconds for a million bytes.
+    /// A trial whose cold passes took so many seconds for a million bytes each.
     fn trial(seconds: &[u64]) -> TrialRecord {
         let pass = |(pass, seconds): (u32, &u64)| {
             let (bytes_read, returned_ns) = (1_000_000, seconds * 1_000_000_000);

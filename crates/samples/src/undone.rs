@@ -1,6 +1,6 @@
-//! Work of a trial of which nothing could be done, though the trial went on: nothing fits any more, or the filesystem cannot do it.
-//! In: a trial and what is known of a phase. Out: why there is no figure, in words; nothing where there is ground for one.
-//! What is timed of work that failed, or that found nothing to work on, is the time of something else.
+//! Work that a trial could not do at all, although it continued: the device is full, or the filesystem does not support it.
+//! In: a trial and the facts of a phase. Out: why there is no figure, in words; `None` if there is a basis for one.
+//! The time of work that failed, or that had no data to work on, is not a result.
 
 use crate::figures;
 use records::facts::PhaseFacts;
@@ -12,13 +12,13 @@ pub fn undone(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
     of_phase(trial, &facts.name).or_else(|| without_ground(trial, facts)).or_else(|| nothing_there(trial, facts))
 }
 
-/// The figure of a pass that is judged: none where nothing could be done.
+/// The judged figure of a pass; none if nothing could be done.
 pub fn judged(trial: &TrialRecord, phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
     let value = figures::headline(phase, facts)?;
     undone(trial, facts).is_none().then_some(value)
 }
 
-/// The same, of its own doing alone.
+/// The same for the phase itself only.
 pub fn of_phase(trial: &TrialRecord, name: &str) -> Option<String> {
     let cannot = trial.found.as_ref().and_then(|found| found.cannot.get(name)).cloned();
     cannot.or_else(|| all_failed(trial, name))
@@ -28,7 +28,7 @@ fn passes<'a>(trial: &'a TrialRecord, name: &'a str) -> impl Iterator<Item = &'a
     trial.phases.iter().filter(move |phase| phase.name == name && phase.counts())
 }
 
-/// What the system answered where each operation failed, and that was borne.
+/// The system's error if each operation failed and errors were tolerated.
 fn all_failed(trial: &TrialRecord, name: &str) -> Option<String> {
     let in_vain = |pass: &PhaseRecord| pass.outcome.items == 0 && pass.outcome.errors.count > 0;
     let mut all = passes(trial, name).peekable();
@@ -39,18 +39,18 @@ fn all_failed(trial: &TrialRecord, name: &str) -> Option<String> {
     })
 }
 
-/// The phase that should have made what this one works on, where nothing got done in it.
+/// The phase that should have made the data of this one, if nothing was done in it.
 fn without_ground(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
     let failed = |name: &&String| all_failed(trial, name).is_some();
     let needed = facts.needs.iter().find(failed)?;
     Some(format!("there was nothing to work on: all of `{needed}` failed"))
 }
 
-/// A rate of nothing.
+/// A rate over no work.
 fn nothing_there(trial: &TrialRecord, facts: &PhaseFacts) -> Option<String> {
     let is_rate = matches!(facts.figure, Figure::ItemsPerSecond | Figure::BytesPerSecond);
     let mut all = passes(trial, &facts.name).peekable();
-    // What was imported from other programs may count bytes and no items.
+    // Imported results may count bytes without items.
     let is_empty = |pass: &PhaseRecord| {
         let outcome = &pass.outcome;
         outcome.items == 0 && outcome.bytes_read == 0 && outcome.bytes_written == 0

@@ -1,6 +1,6 @@
-//! Variants of the work as contenders: one large directory against hashed ones, one process against four, each within one contender.
-//! In: a run's works and the judge's table of it. Out: a table of the same judge for each contender that did an operation in several ways.
-//! Both the stopping rule and the report judge it: a run of one contender ends when it is known which way to take.
+//! Variants of the work as contenders: one large directory or hashed ones, one process or four, each within one contender.
+//! In: a run's workloads and the judge's table of it. Out: a table for the same judge, for each contender that did an operation in several variants.
+//! Used by the stopping rule and by the report: a run of one contender ends once it is known which variant to take.
 
 use crate::cells::work_name;
 use judge::{Cell, Contender, Durability, Facts, Needed, Operation, OperationId, Table};
@@ -8,28 +8,28 @@ use records::facts::PhaseFacts;
 use records::{RunRecord, WorkRecord};
 use std::collections::BTreeMap;
 
-/// One contender's ways of doing the same operations.
+/// The variants of one contender for the same operations.
 #[derive(Debug, Clone)]
 pub struct Variants {
     /// The contender: an index into the table of the run.
     pub contender: usize,
-    /// Its ways as contenders, and as operations what was done in several of them.
+    /// Its variants as contenders, and the operations that were done in several of them.
     pub table: Table,
-    /// Whether the ways are levels of one number, lowest first: how full it was, with how many threads.
+    /// Whether the variants are levels of one number, lowest first: the fill level, the number of threads.
     pub ordered: bool,
-    /// Which workload gives samples of which way, an index into [`Variants::table`].
+    /// Workloads and the variant that each gives samples of, an index into [`Variants::table`].
     workloads: Vec<(usize, String)>,
 }
 
 impl Variants {
-    /// What the run needs, where its judge asks for more of these ways.
+    /// Trials that the run needs, if the judge asks for more of these variants.
     pub fn needed(&self, next: &[Needed]) -> Vec<Needed> {
         let asked = |way: usize| next.iter().any(|needed| needed.contender == way);
         let workloads = self.workloads.iter().filter(|(way, _)| asked(*way));
         workloads.map(|(_, workload)| Needed { contender: self.contender, workload: workload.clone() }).collect()
     }
 
-    /// The way of this label, which is entered where there is none.
+    /// The variant with this label, which is added if missing.
     fn way(&mut self, label: &str, weaker: bool) -> usize {
         let label = if weaker { format!("{label} !") } else { label.to_owned() };
         self.table.contender(&label).unwrap_or_else(|| {
@@ -40,24 +40,24 @@ impl Variants {
     }
 }
 
-/// One of the ways in which an operation was done.
+/// One variant of an operation.
 struct Way {
     label: String,
-    /// Name of the workload in the judge's table, and of it the row.
+    /// Name of the workload in the judge's table, and the row in it.
     workload: String,
     row: usize,
-    /// Whether a crash may destroy data where it is written in place.
+    /// Whether a crash may destroy data that is written in place.
     weaker: bool,
 }
 
-/// The ways in which one operation was done.
+/// The variants of one operation.
 type Ways = Vec<Way>;
 
-/// All contenders' variants; empty where nothing but contenders was varied.
+/// The variants of all contenders; empty if only contenders were varied.
 pub fn variants(run: &RunRecord, table: &Table) -> Vec<Variants> {
     let several = |(_, ways): &((String, String, String), Ways)| ways.len() > 1;
     let named = |((work, operation, cache), mut ways): ((String, String, String), Ways)| {
-        // Where one has no level, there is no order of all.
+        // If one variant has no level, they have no order.
         if ways.iter().all(|way| level(&way.label).is_some()) {
             let at = |way: &Way| level(&way.label).unwrap_or_default();
             ways.sort_by(|one, other| at(one).total_cmp(&at(other)));
@@ -98,7 +98,7 @@ fn ways(run: &RunRecord, table: &Table) -> BTreeMap<(String, String, String), Wa
     ways
 }
 
-/// What is peculiar to a way: the phase's variant, and the settings in which works of the same name differ.
+/// What distinguishes a variant: the phase's variant, and the settings in which workloads of the same name differ.
 fn label(works: &[WorkRecord], work: &WorkRecord, facts: &PhaseFacts) -> String {
     let like = || works.iter().filter(|other| other.name == work.name);
     let differs = |name: &str, value: &str| like().any(|other| other.settings.get(name).is_none_or(|own| own != value));
@@ -108,7 +108,7 @@ fn label(works: &[WorkRecord], work: &WorkRecord, facts: &PhaseFacts) -> String 
     if parts.is_empty() { work.scale.clone() } else { parts.join(" ") }
 }
 
-/// The table with one contender's ways as contenders.
+/// The table with one contender's variants as contenders.
 fn turned(table: &Table, ways: &[(OperationId, Ways)], contender: usize) -> Variants {
     let turned = Table { margin: table.margin, sessions: table.sessions.clone(), ..Table::default() };
     let mut variants = Variants { contender, table: turned, ordered: false, workloads: Vec::new() };
@@ -130,10 +130,10 @@ fn turned(table: &Table, ways: &[(OperationId, Ways)], contender: usize) -> Vari
             if !variants.workloads.contains(&place) {
                 variants.workloads.push(place);
             }
-            // Ways of one trial share its time.
+            // Variants of one trial share its time.
             let together = known.iter().filter(|(other, _)| other.workload == way.workload).count();
             let trial_seconds = cell.facts.trial_seconds.map(|seconds| seconds / together as f64);
-            // Ways of different sizes do different amounts of work.
+            // Variants of different sizes do different amounts of work.
             let facts = Facts { trial_seconds, work: Vec::new(), ..cell.facts.clone() };
             variants.table.cells.push(Cell { operation, contender: index, facts, ..(*cell).clone() });
         }
@@ -143,7 +143,7 @@ fn turned(table: &Table, ways: &[(OperationId, Ways)], contender: usize) -> Vari
     variants
 }
 
-/// Where a way is on a scale of numbers: `95 %`, `threads=4`, `block=64 KiB`. Several settings at once are on none.
+/// Position of a variant on a numeric scale: `95 %`, `threads=4`, `block=64 KiB`. Several settings at once have none.
 fn level(label: &str) -> Option<f64> {
     let label = label.trim_end_matches(" !");
     let value = label.split_once('=').map_or(label, |(_, value)| value);

@@ -1,13 +1,13 @@
-//! What a phase of a contender came to: bytes that it wrote and read, and bytes that its device took and delivered.
+//! Work counts of a phase of a contender: bytes that it wrote and read, and bytes that its device received and delivered.
 //! In: trials and the name of a phase. Out: the judge's [`Work`], by which it finds contenders that did not do the same work.
-//! What was not counted is absent, so that nothing is concluded from it.
+//! What was not counted is absent, so that no conclusion is based on it.
 
 use judge::{Work, median};
 use records::program::Over;
 use records::{Evidence, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::BTreeSet;
 
-/// Names of the phases that the filesystems' own tools carry out: how much such a tool does is its filesystem's affair.
+/// Names of the phases that the filesystems' own tools carry out: how much work such a tool does depends on its filesystem.
 pub fn by_tools(run: &RunRecord, work: &WorkRecord) -> BTreeSet<String> {
     let works = run.new.plan.iter().flat_map(|plan| &plan.works);
     let mine = works.filter(|planned| planned.name == work.name && planned.compiled.scale == work.scale);
@@ -16,10 +16,10 @@ pub fn by_tools(run: &RunRecord, work: &WorkRecord) -> BTreeSet<String> {
     own.map(|phase| phase.name.clone()).collect()
 }
 
-/// One pass, with what the trial's phases before it left.
+/// One pass, with the state after the trial's earlier phases.
 struct Pass<'a> {
     phase: &'a PhaseRecord,
-    /// Bytes in files before the phase, by the workload's own count, and bytes that the filesystem had taken.
+    /// Bytes in files before the phase, by the workload's own count, and bytes that the filesystem used.
     before: (u64, Option<u64>),
     /// The same after its last pass.
     after: (Option<u64>, Option<u64>),
@@ -27,7 +27,7 @@ struct Pass<'a> {
     inodes: (Option<u64>, Option<u64>),
 }
 
-/// What a phase came to in these trials; nothing where it was not carried out.
+/// Work counts of a phase in these trials; `None` if it did not run.
 pub fn of_phase(trials: &[(usize, &TrialRecord)], name: &str) -> Option<Work> {
     let passes: Vec<Pass> = trials.iter().flat_map(|(_, trial)| passes(trial, name)).collect();
     let all = |value: &dyn Fn(&Pass) -> Option<u64>| {
@@ -58,7 +58,7 @@ fn passes<'a>(trial: &'a TrialRecord, name: &'a str) -> Vec<Pass<'a>> {
     let earlier = || trial.phases[..first].iter().rev();
     let before = (
         earlier().find_map(|phase| phase.evidence.present_bytes).unwrap_or(0),
-        // Before the first phase the filesystem is empty, and what it takes is counted from there.
+        // Before the first phase the filesystem is empty, and its used space is counted from there.
         if first == 0 { Some(0) } else { earlier().find_map(|phase| phase.evidence.taken_bytes) },
     );
     let last = trial.phases.iter().rfind(mine).map(|phase| &phase.evidence);
@@ -86,8 +86,8 @@ impl Pass<'_> {
         self.evidence().cold.is_some() && self.evidence().dropped != Some(false)
     }
 
-    /// Bytes read and written: by the engine's count, by what programs reported themselves (fio), and by their calls. None of these counts is
-    /// complete for programs, so the largest is nearest.
+    /// Bytes read and written: as counted by the engine, as reported by programs (fio), and by their calls. None of these counts is
+    /// complete for programs, so the largest is the closest.
     fn moved(
         &self,
         part: fn(&(u64, u64)) -> u64,
@@ -113,14 +113,14 @@ impl Pass<'_> {
         self.phase.outcome.commands.iter().map(|run| run.output_bytes).sum()
     }
 
-    /// What the engine wrote into files that are larger for it, and there at the end: the device must have taken it.
+    /// Bytes that the engine added to files and that remain at the end: the device must have received them.
     fn due_to_device(&self) -> Option<u64> {
         let added = self.after.0?.saturating_sub(self.before.0);
         (!self.is_of_programs() && self.is_durable()).then(|| added.min(self.phase.outcome.bytes_written))
     }
 
-    /// What was read from nothing but the device, had no cache helped: where the runner held reads against the device, and where a program
-    /// reported that it only read, after a cold start.
+    /// Bytes that only the device could provide without caches: if the runner compared reads with the device; for a program, if it reported
+    /// only reads after a cold start.
     fn due_from_device(&self) -> Option<u64> {
         if !self.is_of_programs() {
             return self.evidence().from_cache.map(|_| self.phase.outcome.bytes_read);
