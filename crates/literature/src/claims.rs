@@ -1,4 +1,4 @@
-//! Published claims, or a user's own of the same form.
+//! Published claims, or a user's own in the same format.
 //! In: CSV with the columns of `published/claims.csv`. Out: [`Published`] claims, or an error that names the line.
 
 use crate::{LiteratureError, lines, wrong};
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 /// Most claims that one text may hold.
 pub const CLAIMS_LIMIT: usize = 10_000;
-/// Sources whose method stopped the clock when the last call returned; `docs/methods.md` says how each worked.
+/// Sources whose method stopped the clock when the last call returned; `docs/methods.md` explains how each worked.
 const STOPPED_AT_RETURN: [&str; 3] = ["harddisk-benchmarks", "small-files-hdd", "xfs-vs-ext4-sequential"];
 /// The source that used Bonnie++ 1.03, which syncs no file on close, as 2.00 does.
 const BONNIE_1_03: &str = "btrfs-0.13-and-xfs";
 
-/// A claim, with what the judge does not need.
+/// A claim, with the fields that the judge does not need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     /// What is claimed.
     pub claim: Claim,
-    /// Kind of device that it was said of: `hdd`, `raid10-hdd`, `ssd`, `nvme`, `any`.
+    /// Kind of device that it is about: `hdd`, `raid10-hdd`, `ssd`, `nvme`, `any`.
     pub device: String,
-    /// When its method stopped the clock.
+    /// When the method of its source stopped the clock.
     pub clock: Clock,
 }
 
@@ -79,7 +79,7 @@ pub fn claims_schema() -> schemars::Schema {
 /// Every claim of a text; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is too long, holds too many claims or none, or a line that has another form.
+/// A text that is too long, has too many claims or none, or a line in another format.
 pub fn claims(text: &str, file: &str) -> Result<Vec<Published>, LiteratureError> {
     let lines: Vec<Line> = lines(text, file, "claim")?;
     match lines.len() {

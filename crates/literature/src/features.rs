@@ -4,7 +4,7 @@
 
 use crate::{LiteratureError, short_enough, wrong};
 
-/// What was published of the features of some filesystems.
+/// Published features of some filesystems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Features {
     /// The filesystems, in the order of the answers.
@@ -13,7 +13,7 @@ pub struct Features {
     pub features: Vec<Feature>,
 }
 
-/// What one source says of one feature.
+/// One feature in one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feature {
     /// Key of its source.

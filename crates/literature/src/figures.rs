@@ -4,28 +4,28 @@
 use crate::{LiteratureError, lines, wrong};
 use serde::Deserialize;
 
-/// One figure, as it was published.
+/// One published figure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Figure {
     /// Key of its source.
     pub source: String,
-    /// The machine, by the name that the source gives it.
+    /// The machine, as named by the source.
     pub host: String,
     /// Release of its kernel.
     pub kernel: String,
-    /// The device, by what the source says of it.
+    /// The device, as described by the source.
     pub device: String,
-    /// What it keeps data on.
+    /// Its storage medium.
     pub medium: Medium,
-    /// The filesystem; empty where the source does not say.
+    /// The filesystem; empty where the source does not name it.
     pub filesystem: String,
     /// Its options.
     pub options: String,
     /// The I/O scheduler.
     pub scheduler: String,
-    /// The workload, by our name.
+    /// The workload, by the name in this project.
     pub workload: String,
-    /// The operation, by our name.
+    /// The operation, by the name in this project.
     pub operation: String,
     /// State of the cache.
     pub cache: String,
@@ -35,18 +35,18 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// What a device keeps data on: figures of one kind say nothing about the other.
+/// Storage medium of a device: figures of one kind do not apply to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// Discs that turn, alone or several in a RAID.
+    /// Spinning discs, single or in a RAID.
     Hdd,
-    /// Flash, whatever it is attached to.
+    /// Flash, whatever its interface.
     Flash,
 }
 
 impl Medium {
-    /// What such devices are called.
+    /// Name of such devices.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hdd => "hard disks",
@@ -55,7 +55,7 @@ impl Medium {
     }
 }
 
-/// Where figures were published.
+/// Source of published figures.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Source {
     /// Its key.
@@ -64,14 +64,14 @@ pub struct Source {
     pub title: String,
     /// When it was published.
     pub year: String,
-    /// What was measured on.
+    /// The hardware measured on.
     pub hardware: String,
 }
 
 /// Every figure of a text; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is too long, a line that has another form, or a value that is no number.
+/// A text that is too long, a line in another format, or a value that is not a number.
 pub fn figures(text: &str, file: &str) -> Result<Vec<Figure>, LiteratureError> {
     let figures: Vec<Figure> = lines(text, file, "figure")?;
     match figures.iter().position(|figure| !figure.value.is_finite()) {
@@ -83,7 +83,7 @@ pub fn figures(text: &str, file: &str) -> Result<Vec<Figure>, LiteratureError> {
 /// Every source of a text; `file` names it in errors.
 ///
 /// # Errors
-/// A text that is too long, or a line that has another form.
+/// A text that is too long, or a line in another format.
 pub fn sources(text: &str, file: &str) -> Result<Vec<Source>, LiteratureError> {
     lines(text, file, "source")
 }

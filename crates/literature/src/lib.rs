@@ -1,6 +1,6 @@
-//! What others have published: claims, figures with their sources, and features, as CSV.
-//! In: texts in the forms of `published/*.csv`, from this project or a user. Out: typed lines, or an error that names the line.
-//! Knows nothing of any run; who holds what was published against a run does so elsewhere.
+//! Published results of others: claims, figures with their sources, and features, as CSV.
+//! In: texts in the formats of `published/*.csv`, from this project or a user. Out: typed lines, or an error that names the line.
+//! Independent of any run; published values are compared with runs elsewhere.
 
 mod claims;
 mod features;
@@ -12,10 +12,10 @@ pub use figures::{Figure, Medium, Source, figures, sources};
 
 /// Longest text that is read, in bytes.
 pub const TEXT_LIMIT: usize = 4 << 20;
-/// Longest text that an error repeats, in letters.
+/// Longest quotation in an error, in characters.
 const REPEATED: usize = 200;
 
-/// Why a text of published things cannot be read.
+/// Why a published text cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LiteratureError {
     /// It is too long.
@@ -26,19 +26,19 @@ pub enum LiteratureError {
         /// Its length in bytes.
         length: usize,
     },
-    /// A line does not have the form.
+    /// A line does not have the expected format.
     #[error("reading {file}, {what} {number}: {why}")]
     Line {
         /// The file.
         file: String,
-        /// What its lines are: `claim`, `figure`.
+        /// Kind of its lines: `claim`, `figure`.
         what: &'static str,
-        /// Which, from 1; the headings do not count.
+        /// Number of the line, from 1; the headings do not count.
         number: usize,
         /// What is wrong.
         why: String,
     },
-    /// It holds nothing.
+    /// It has no lines.
     #[error("reading {file}: it has no claim; see published/claims.csv for the format")]
     Empty {
         /// The file.
@@ -65,7 +65,7 @@ fn short_enough(text: &str, file: &str) -> Result<(), LiteratureError> {
     }
 }
 
-/// An error of the line with this number, counted from 0; what it repeats of the line is cut.
+/// An error of the line with this number, counted from 0; quoted parts of the line are shortened.
 fn wrong(file: &str, what: &'static str, number: usize, why: &impl std::fmt::Display) -> LiteratureError {
     let why: String = why.to_string().chars().take(REPEATED).collect();
     LiteratureError::Line { file: file.into(), what, number: number + 1, why }

@@ -1,4 +1,4 @@
-//! What is published with this project is understood, and what is not is refused with the line that is wrong.
+//! All data published with this project can be read, and invalid lines are refused with their number.
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;
