@@ -1,10 +1,10 @@
-//! `age`: what a filesystem has lived through before the work: `fresh`, `used`, `old`, or a profile of the user's.
-//! In: the profile's name. Out: the contender's age, to which the runner has its image aged.
+//! `age`: the history of a filesystem before the work starts: `fresh`, `used`, `old`, or a profile of the user's own.
+//! In: the profile's name. Out: the contender's age, to which the runner ages its image.
 
 use crate::axis::{About, Axis};
 use records::{Contender, FRESH, USED};
 
-/// Ages in the order in which filesystems live.
+/// Ages, from the youngest to the oldest.
 const LIVES: [&str; 3] = [FRESH, USED, "old"];
 
 pub(crate) struct Age;

@@ -1,17 +1,17 @@
-//! `devices`: how many devices a volume lies on, each block on two of them.
-//! In: `1` to `8`. Out: the contender's place, by which the stage makes as many; how is what its filesystem's file says.
+//! `devices`: how many devices a volume spans, each block on two of them.
+//! In: `1` to `8`. Out: the contender's value. The stage creates as many devices; the filesystem's file defines how the volume uses them.
 
 use crate::axis::{About, Axis};
 use records::Contender;
 
 /// Name of the axis.
 pub const DEVICES: &str = "devices";
-/// Devices of one volume at most.
+/// Most devices of one volume.
 pub const MOST_DEVICES: u32 = 8;
 
 pub(crate) struct Devices;
 
-/// How many devices a contender's volume lies on.
+/// How many devices a contender's volume spans.
 pub fn devices(contender: &Contender) -> u32 {
     contender.axes.get(DEVICES).and_then(|count| count.parse().ok()).unwrap_or(1)
 }

@@ -1,5 +1,5 @@
-//! `disk`: a disk that this machine does not have, as a description of it says it would answer: `hdd-7200`, or a file of one's own.
-//! In: its name. Out: the word "modelled" in every label, and whether it turns, as the kernel shows it. What serves it is the stage's own.
+//! `disk`: a disk that this machine does not have, modelled by a description: `hdd-7200`, or a file of the user's own.
+//! In: its name. Out: the word "modelled" in every label, and the kernel's `rotational` setting. The stage serves the disk.
 
 use crate::axis::{About, Applied, Axis, Ground, Moment, Seen};
 use crate::queue::Setting;
@@ -7,12 +7,12 @@ use disk_model::Model;
 use records::{Contender, OptionFound};
 use std::path::Path;
 
-/// Beginning of what such a disk is called, so that no figure of it is taken for one of a real disk.
+/// Prefix of such a disk's label, so that its figures are not taken for those of a real disk.
 const MODELLED: &str = "modelled ";
 
 pub(crate) struct ModelledDisk;
 
-/// The name of a description: what it is compiled in as, or the file's.
+/// The name of a description: its compiled-in name, or the file's.
 pub fn disk_name(value: &str) -> &str {
     let file = value.rsplit('/').next().unwrap_or(value);
     file.strip_suffix(".toml").unwrap_or(file)
@@ -48,7 +48,7 @@ fn unread() -> String {
     "it can no longer be read".into()
 }
 
-/// What the kernel is to say of such a disk: whether it turns.
+/// The kernel's setting for such a disk: whether it is rotational.
 fn turns(model: &Model) -> Result<Setting, String> {
     Setting::of("rotational", if model.is_rotational() { "1" } else { "0" })
 }

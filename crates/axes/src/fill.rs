@@ -1,12 +1,12 @@
 //! `fill`: the share of a volume that is filled before the work.
-//! In: `0%` to `99%`. Out: the contender's fill, to which the runner has its image aged.
+//! In: `0%` to `99%`. Out: the contender's fill, to which the runner ages its image.
 
 use crate::axis::{About, Axis, Takes};
 use records::Contender;
 
 pub(crate) struct Fill;
 
-/// `40%`; shares are binary fractions, and 0.55 times 100 is not quite 55.
+/// `40%`. Shares are binary fractions: 0.55 times 100 is not exactly 55.
 fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }

@@ -1,25 +1,25 @@
-//! `guest.start` and `guest.clock`: how the virtual machine of a contender begins, and by what its clock goes.
-//! In: words. Out: nothing that is set around a trial; staging starts the machine so.
-//! Both are about contenders that name a kernel; elsewhere staging refuses them.
+//! `guest.start` and `guest.clock`: how a contender's virtual machine starts, and what drives its clock.
+//! In: words. Out: nothing is set around a trial; staging starts the machine accordingly.
+//! Both apply to contenders that name a kernel; for others staging refuses them.
 
 use crate::axis::{About, Axis};
 use records::Contender;
 
-/// Name of the axis that says how a guest begins.
+/// Name of the axis for how a guest starts.
 pub const START: &str = "guest.start";
 /// Its kernel boots for each trial.
 pub const BOOTED: &str = "booted";
-/// It goes on as a copy of one that was booted once.
+/// It continues as a copy of a guest that was booted once.
 const RESTORED: &str = "restored";
 
-/// Name of the axis that says what a guest's time is.
+/// Name of the axis for what drives a guest's clock.
 pub const CLOCK: &str = "guest.clock";
 /// Each instruction of the guest takes a nanosecond.
 pub const INSTRUCTIONS: &str = "instructions";
-/// The time of whoever looks at a clock on the wall.
+/// Real time.
 const TIME: &str = "time";
 
-/// Names of what is about guests alone.
+/// Names of the axes that only apply to guests.
 pub const OF_GUESTS: [&str; 2] = [START, CLOCK];
 
 pub(crate) struct Start;

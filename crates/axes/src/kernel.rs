@@ -27,7 +27,7 @@ impl Axis for Kernel {
         format!(" on {value}")
     }
 
-    /// By version: 6.6, 6.12, 7.2. A name that tells no version has none; whoever knows its release asks for that.
+    /// By version: 6.6, 6.12, 7.2. A name without a version has no rank; callers that know its release pass that instead.
     fn rank(&self, value: &str) -> Option<f64> {
         let release = value.strip_prefix("debian:").unwrap_or(value);
         let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse::<u16>().ok());

@@ -1,6 +1,6 @@
-//! The table of axes: everything that a contender can be varied by, one file each.
-//! In: a contender and the name of an axis. Out: what it reads, how it is labelled, applied, read back and shown.
-//! Adding one is a file that implements [`Axis`] and a line in `TABLE`; nobody else asks which axis it is.
+//! The table of axes: everything by which contenders can vary, one file each.
+//! In: a contender and the name of an axis. Out: its value, label, how it is applied, read back and shown.
+//! To add one, write a file that implements [`Axis`] and a line in `TABLE`; no other code distinguishes axes.
 
 mod age;
 mod axis;
@@ -41,19 +41,19 @@ static TABLE: [&dyn Axis; 12] = [
     &scheduler::Scheduler,
 ];
 
-/// An axis of the table by the name that a person gave: `mkfs.rmapbt` is the setting `rmapbt` of the family `mkfs.`.
+/// An axis of the table by its full name: `mkfs.rmapbt` is the setting `rmapbt` of the family `mkfs.`.
 #[derive(Clone, Copy)]
 pub struct Named<'a> {
     /// The entry of the table.
     pub axis: &'static dyn Axis,
-    /// What follows the family's name; empty for an axis that stands alone.
+    /// What follows the family's name; empty for an axis outside a family.
     pub setting: &'a str,
-    /// Its place in the table.
+    /// Its position in the table.
     pub place: usize,
 }
 
 impl Named<'_> {
-    /// The name that it was found by.
+    /// The name by which it was found.
     pub fn name(&self) -> String {
         format!("{}{}", self.axis.about().name, self.setting)
     }
@@ -76,7 +76,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|axis| axis.about().name)
 }
 
-/// Axes that every contender stands on, whether or not it was asked for a value: those that are no family's.
+/// Axes that apply to every contender, whether or not it requests a value: those outside families.
 pub fn common_names() -> impl Iterator<Item = &'static str> {
     names().filter(|name| !name.contains('.'))
 }
@@ -86,25 +86,25 @@ pub fn is_family(word: &str) -> bool {
     names().any(|name| name.split_once('.').is_some_and(|(family, _)| family == word))
 }
 
-/// Where a contender stands on an axis; None where it was asked for nothing.
+/// A contender's value on an axis; None if it requests none.
 pub fn value(contender: &Contender, name: &str) -> Option<String> {
     let own = find(name).and_then(|named| named.axis.asked(contender, named.setting));
     own.or_else(|| contender.axes.get(name).cloned())
 }
 
-/// The axes whose value no option of the contender keeps, with their values: a limit, or what was left to the defaults.
+/// The axes whose value is in no option of the contender, with their values: a limit, or what was left to the defaults.
 pub fn beside_options(contender: &Contender) -> impl Iterator<Item = (&str, &str)> {
     let alone = |name: &str| find(name).is_some_and(|named| named.axis.asked(contender, named.setting).is_none());
     let places = contender.axes.iter().filter(move |(name, _)| alone(name));
     places.map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
-/// Value of a contender that was asked for nothing on an axis.
+/// Value of a contender that requests none on an axis.
 pub fn usual(name: &str) -> &'static str {
     find(name).map_or(DEFAULT, |named| named.axis.about().usual)
 }
 
-/// Puts a contender at a value of an axis. Its label is left to [`label`].
+/// Sets a contender to a value of an axis. The caller updates its label with [`label`].
 pub fn put(contender: &mut Contender, name: &str, value: &str) {
     contender.axes.insert(name.to_owned(), value.to_owned());
     if let Some(named) = find(name) {
@@ -112,7 +112,7 @@ pub fn put(contender: &mut Contender, name: &str, value: &str) {
     }
 }
 
-/// The contender with nothing asked for on an axis.
+/// The contender without a requested value on an axis.
 pub fn without(contender: &Contender, name: &str) -> Contender {
     let mut without = contender.clone();
     without.axes.remove(name);
@@ -122,7 +122,7 @@ pub fn without(contender: &Contender, name: &str) -> Contender {
     without
 }
 
-/// What a contender is called: its base and where it stands on each axis that it was multiplied by.
+/// A contender's label: its base, and its value on each axis that multiplied it.
 pub fn label(contender: &Contender) -> String {
     format!("{}{}", contender.base, places(contender))
 }
@@ -135,11 +135,11 @@ pub fn places(contender: &Contender) -> String {
     places.iter().map(|(named, value)| named.axis.label(named.setting, value)).collect()
 }
 
-/// A value of an axis that is to be applied to a trial.
+/// A value of an axis to apply to a trial.
 pub struct Acting {
     /// The entry of the table.
     pub axis: &'static dyn Axis,
-    /// The setting of a family; empty for an axis that stands alone.
+    /// The setting within a family; empty for an axis outside a family.
     pub setting: String,
     /// Its value.
     pub value: String,
@@ -151,14 +151,14 @@ impl std::fmt::Debug for Acting {
     }
 }
 
-/// What axes do on the device before its filesystem is made, in the order in which they do it.
+/// Axes that act on the device before its filesystem is made, in the order of their moments.
 pub fn on_device(contender: &Contender) -> Vec<Acting> {
     let mut acting = acting(contender, |moment| moment < Moment::Mounted);
     acting.sort_by_key(|one| one.axis.about().moment);
     acting
 }
 
-/// What axes do on the mounted filesystem.
+/// Axes that act on the mounted filesystem.
 pub fn on_mounted(contender: &Contender) -> Vec<Acting> {
     acting(contender, |moment| moment == Moment::Mounted)
 }

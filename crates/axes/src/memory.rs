@@ -1,15 +1,15 @@
 //! `limit.memory`: as much memory as a smaller machine would have, by a control group around the engine's process.
-//! In: bytes. Out: a group of version 1 or 2 with that limit, which the engine enters before it opens a file, so that the page
-//! cache of its files is charged to it. Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of the kernel.
+//! In: bytes. Out: a group of version 1 or 2 with that limit. The engine enters it before it opens a file, so that the page cache of its
+//! files is charged to it. Sources: Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst of the kernel.
 
 use crate::axis::{About, Applied, Axis, DEFAULT, Ground, Look, Seen, Takes};
 use crate::size::bytes;
 use records::OptionFound;
 use std::path::{Path, PathBuf};
 
-/// What no process runs in.
+/// No process runs in less.
 const LEAST: u64 = 1 << 20;
-/// The kernel counts whole pages, of at most this size.
+/// Largest page size; the kernel counts whole pages.
 const LARGEST_PAGE: u64 = 64 << 10;
 /// Enters a group, then becomes the command that follows.
 const ENTER: &str = "echo $$ > \"$0\" && exec \"$@\"";
@@ -19,7 +19,7 @@ pub(crate) struct Memory;
 /// Files of a group, by version.
 struct Files {
     limit: &'static str,
-    /// What keeps the limit from being met by swapping, the first that is there, and what goes into it; None: the limit itself.
+    /// Files that prevent swapping under the limit, the first that exists, and the value to write; None: the limit itself.
     swap: &'static [(&'static str, Option<&'static str>)],
     now: &'static str,
     most: &'static str,
@@ -41,21 +41,21 @@ const TWO: Files = Files {
     kills: "memory.events",
 };
 
-/// Where groups can be made.
+/// Where groups can be created.
 struct Place {
     parent: PathBuf,
     files: &'static Files,
-    /// The file by which the parent gives the controller to its groups, where it does not yet.
+    /// The file that enables the controller for the parent's groups, if it is not enabled yet.
     enable: Option<PathBuf>,
 }
 
 impl Place {
-    /// Whether a group made here has a file; while it is only planned, as far as the machine can tell without it.
+    /// Whether a group created here has a file. For a group that does not exist yet this is inferred from the machine.
     fn offers(&self, group: &Path, file: &str, machine: &dyn Look) -> bool {
         let has = |group: &Path, file: &str| machine.read(&group.join(file)).is_some();
         match has(group, self.files.limit) {
             true => has(group, file),
-            // The root of version 2 has no limits of its own.
+            // The root group of version 2 has no limits.
             false => has(&self.parent, file) || (self.enable.is_some() && has(Path::new("/proc"), "swaps")),
         }
     }
@@ -145,7 +145,7 @@ impl Axis for Memory {
     }
 }
 
-/// Which files a group has: told by itself.
+/// The version's files of a group, detected from the group itself.
 fn files(applied: &Applied, machine: &dyn Look) -> &'static Files {
     if machine.read(&applied.shown.join(TWO.limit)).is_some() { &TWO } else { &ONE }
 }
@@ -160,7 +160,7 @@ fn place(machine: &dyn Look) -> Result<Place, String> {
     })
 }
 
-/// Version 1: below the own group, whose limits stay in force.
+/// Version 1: below the process's own group, whose limits stay in force.
 fn one(mounts: &str, own: &str) -> Option<Place> {
     let with_memory = |list: &str| list.split(',').any(|word| word == "memory");
     let (root, point, _) = mounts.lines().filter_map(mount).find(|(_, _, rest)| {
@@ -171,8 +171,8 @@ fn one(mounts: &str, own: &str) -> Option<Place> {
     Some(Place { parent: below(root, point, path), files: &ONE, enable: None })
 }
 
-/// Version 2: the nearest group above that gives the controller to its groups, since one that does may hold no processes; else the root,
-/// which is exempt from that rule.
+/// Version 2: the nearest ancestor that enables the controller for its groups, since such a group may hold no processes; otherwise the
+/// root, which is exempt from that rule.
 fn two(mounts: &str, own: &str, machine: &dyn Look) -> Option<Place> {
     let (root, point, _) = mounts.lines().filter_map(mount).find(|(_, _, rest)| rest.starts_with("cgroup2 "))?;
     let has = |group: &Path, file: &str| {
@@ -206,10 +206,10 @@ fn group(line: &str) -> Option<(&str, &str)> {
     line.split_once(':')?.1.split_once(':')
 }
 
-/// Where a group lies below a mountpoint that shows the hierarchy from `root` on.
+/// Path of a group below a mountpoint that shows the hierarchy from `root` on.
 fn below(root: &str, point: &str, path: &str) -> PathBuf {
     let within = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
-    // A process of another namespace shows `/..` ahead; the mountpoint's own group is the nearest that is visible.
+    // For a process of another namespace the path begins with `/..`; then the mountpoint's own group is the nearest that is visible.
     let visible = within.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     if visible { Path::new(point).join(within) } else { point.into() }
 }

@@ -1,6 +1,6 @@
-//! `mkfs.NAME`: a setting of mkfs, by the name that the filesystem's file gives it.
-//! In: its value. Out: a setting of the contender, which staging writes as that file says.
-//! What a filesystem takes is checked against its file when contenders are multiplied.
+//! `mkfs.NAME`: a setting of mkfs, by its name in the filesystem's file.
+//! In: its value. Out: a setting of the contender, which staging writes as that file defines.
+//! Values are checked against the filesystem's file when contenders are multiplied.
 
 use crate::axis::{About, Axis, DEFAULT};
 use records::Contender;

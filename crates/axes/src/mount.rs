@@ -1,6 +1,6 @@
 //! `mount.NAME`: a mount option; `on` is the bare word, `off` its absence.
 //! In: its value. Out: a word among the contender's mount options.
-//! The place of an option among the others is left alone.
+//! The order of the other options does not change.
 
 use crate::axis::{About, Axis, DEFAULT};
 use records::Contender;
@@ -28,7 +28,7 @@ impl Axis for Mount {
     }
 
     fn asked(&self, contender: &Contender, setting: &str) -> Option<String> {
-        // Of several the kernel takes the last.
+        // If an option is repeated, the kernel uses the last.
         let words = contender.mount_options().into_iter().rev();
         words.into_iter().find_map(|word| match word.split_once('=') {
             Some((name, value)) => (name == setting).then(|| value.to_owned()),

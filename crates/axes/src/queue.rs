@@ -1,17 +1,17 @@
-//! A setting of a disk's queue in sysfs, for the axes that are one.
-//! In: its name and value as people write them. Out: the file written and read back. Source: Documentation/ABI/stable/sysfs-block.
-//! A write cache is switched in the device where the kernel can do that; elsewhere only the kernel's view of it changes, and is said.
+//! A setting of a disk's queue in sysfs, for the axes that set one.
+//! In: its name and value as users write them. Out: the file written and read back. Source: Documentation/ABI/stable/sysfs-block.
+//! A write cache is switched in the device if the kernel can do that; otherwise only the kernel's view changes, and a remark reports it.
 
 use crate::axis::{Applied, Disk, Ground, Look, Seen};
 use crate::size::bytes;
 use records::OptionFound;
 use std::path::{Path, PathBuf};
 
-/// Names that need no knowledge of sysfs, and the files that they mean.
+/// Names that require no knowledge of sysfs, and the files they refer to.
 const NAMES: [(&str, &str); 3] = [("read_ahead", "read_ahead_kb"), ("requests", "nr_requests"), (FLUSHES, WRITE_CACHE)];
-/// The setting that is more than a file of the queue.
+/// The setting that may be outside the queue's folder.
 const WRITE_CACHE: &str = "write_cache";
-/// Whether the kernel asks the device for flushes: that file of the queue alone, whatever the device could switch.
+/// Whether the kernel sends flushes to the device: only that file of the queue, even if the device has a switch.
 const FLUSHES: &str = "flushes";
 const BACK: &str = "write back";
 const THROUGH: &str = "write through";
@@ -19,9 +19,9 @@ const THROUGH: &str = "write through";
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// As asked for: `scheduler bfq`.
+    /// As requested: `scheduler bfq`.
     asked: String,
-    /// Its name as asked for.
+    /// Its name as requested.
     name: String,
     /// The file in the queue's folder.
     file: String,
@@ -30,7 +30,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// What a name and a value mean; why they mean nothing.
+    /// The setting for a name and a value; the error gives why they are invalid.
     pub fn of(name: &str, value: &str) -> Result<Setting, String> {
         let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
         if name.is_empty() || !name.chars().all(plain) {
@@ -53,7 +53,7 @@ impl Setting {
         Ok(Setting { asked: format!("{name} {value}"), name: name.into(), file: file.into(), value: meant })
     }
 
-    /// Where it is set, and whether that changes no more than the kernel's view.
+    /// The file to set, and whether that changes only the kernel's view.
     fn place(&self, disk: &str, machine: &dyn Look) -> (PathBuf, bool) {
         let folder = Path::new("/sys/block").join(disk.replace('/', "!"));
         let queue = folder.join("queue").join(&self.file);
@@ -62,14 +62,14 @@ impl Setting {
             FLUSHES => return (queue, true),
             _ => return (queue, false),
         }
-        // sd: MODE SELECT, which SATA disks get translated; virtio: where the host lets the guest choose.
+        // sd: MODE SELECT, which is translated for SATA disks; virtio: if the host lets the guest choose.
         let scsi = folder.join("device/scsi_disk");
         let scsi = machine.names(&scsi).first().map(|name| scsi.join(name).join("cache_type"));
         let real = scsi.into_iter().chain([folder.join("cache_type")]).find(|path| machine.read(path).is_some());
         real.map_or((queue, true), |path| (path, false))
     }
 
-    /// Sets it, where it is not so already.
+    /// Sets it, unless it already has that value.
     pub fn apply(&self, ground: &mut dyn Ground) -> Result<Applied, String> {
         let Some(disk) = ground.disk() else { return Ok(Applied::default()) };
         let (path, only_the_view) = self.place(&disk.name, &*ground);
@@ -106,7 +106,7 @@ impl Setting {
     }
 }
 
-/// Told that there is no cache, the kernel sends no flushes, whatever lies below.
+/// Without a write cache in its view, the kernel sends no flushes, whatever the layers below do.
 fn no_flushes(asked: &str, disk: &Disk) -> String {
     let below = if disk.on_image { "the image's disk" } else { "the device" };
     format!(
@@ -115,12 +115,12 @@ fn no_flushes(asked: &str, disk: &Disk) -> String {
     )
 }
 
-/// The value of a setting; of a choice, the chosen one.
+/// The value of a setting; for a list of choices, the selected one.
 fn chosen(text: &str) -> &str {
     text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']')).unwrap_or(text.trim())
 }
 
-/// A size in KiB; a bare number is taken as KiB, as the kernel's own setting.
+/// A size in KiB; a bare number is in KiB, like the kernel's own setting.
 fn kib(value: &str) -> Option<String> {
     let bytes = match value.parse::<u64>() {
         Ok(kib) => kib.checked_mul(1024)?,

@@ -1,5 +1,5 @@
 //! `scheduler`: the I/O scheduler of the device under test.
-//! In: its name of today. Out: that scheduler in sysfs, read back.
+//! In: its current name. Out: that scheduler in sysfs, read back.
 
 use crate::axis::{About, Applied, Axis, Ground, Moment, Seen};
 use crate::queue::Setting;

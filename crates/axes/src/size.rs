@@ -1,6 +1,6 @@
-//! Sizes as axes keep them: whole numbers with the unit that keeps them shortest and exact.
+//! Sizes as axes store them: whole numbers with the unit that keeps them shortest and exact.
 //! In: bytes, or such a text. Out: the other.
-//! How people write sizes is the plan language's business.
+//! The plan language parses sizes as users write them.
 
 const UNITS: [(char, u64); 4] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10)];
 

@@ -1,13 +1,13 @@
-//! The same axis on stand-ins for both versions of control groups.
+//! The memory axis on stand-ins for both versions of control groups.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// A machine's files, and what was done to them in order.
+/// A machine's files, and the changes made to them in order.
 #[derive(Default)]
 struct Files {
     text: BTreeMap<PathBuf, String>,
-    /// Files that appear in a group once it is made.
+    /// Files that appear in a group once it is created.
     offers: Vec<&'static str>,
     done: Vec<String>,
     own_cache: bool,
