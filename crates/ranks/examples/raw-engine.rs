@@ -1,5 +1,5 @@
-//! An engine for tests that keeps every single latency: it speaks the agent seam, makes its latencies up, and writes them down.
-//! In: requests as JSON lines; RAW_FOLDER, where raw values go, and RAW_DIES, the client that dies once. Out: replies; `raw-CLIENT-PHASE` files.
+//! A test engine that keeps every single latency: it speaks the agent protocol, makes latencies up, and writes them to files.
+//! In: requests as JSON lines; RAW_FOLDER for raw values, and RAW_DIES, the client that dies once. Out: replies; `raw-CLIENT-PHASE` files.
 
 use base64::Engine as _;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
@@ -56,11 +56,11 @@ fn perform(folder: &std::path::Path, client: Client, phase: usize, start: &str) 
     let mut state = u64::from(client.number) * 1_000 + phase as u64 + 1;
     let mut values = Vec::new();
     for _ in 0..VALUES {
-        // xorshift64: any will do.
+        // xorshift64: any generator will do.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // The last client is twenty times as slow, so that no mean of percentiles is near the truth.
+        // The last client is twenty times as slow, so that a mean of percentiles is far off.
         let slow = if client.number + 1 == client.of { 20 } else { 1 };
         values.push((1_000 + state % 900_000) * slow);
     }

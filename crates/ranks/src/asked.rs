@@ -1,5 +1,5 @@
-//! What the first client asks of all, and what each answers.
-//! In: made by the first. Out: carried by broadcasts and gathers, as JSON.
+//! Requests of the first client to all clients, and their answers.
+//! In: built by the first. Out: carried by broadcasts and gathers, as JSON.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use workload::message::Reply;
 use workload::outcome::PhaseOutcome;
 use workload::program::Program;
 
-/// What all are to do.
+/// A request to all clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Asked {
-    /// Start engines anew and have each take the program.
+    /// Start new engines and load the program in each.
     Load {
-        /// The program of all; each puts its own number in.
+        /// The program of all; each client inserts its own number.
         program: Box<Program>,
-        /// What stands before the command of an engine: what it enters on its way.
+        /// Words before the engine's command, by which it enters namespaces or a control group.
         prefix: Vec<String>,
-        /// A file that the first one made in the folder: who does not see it looks at another folder. None where all enter the same.
+        /// A file that the first client made in the folder. A client that does not see it has another folder. None if all clients enter the same.
         mark: Option<PathBuf>,
     },
     /// Perform one pass together.
@@ -25,7 +25,7 @@ pub enum Asked {
         phase: usize,
         /// Pass, from 0.
         pass: u32,
-        /// Counts what was performed, so that notes of earlier passes are known.
+        /// Sequence number, which identifies notes of earlier passes.
         number: u64,
     },
     /// Read the files of a phase once.
@@ -38,9 +38,9 @@ pub enum Asked {
         /// Index of the phase.
         phase: usize,
     },
-    /// Write back, and empty caches: on every machine but the first client's, once.
+    /// Write back, and empty caches, once on every machine except the first client's.
     EmptyCaches {
-        /// The folder that is worked in.
+        /// The working folder.
         root: PathBuf,
         /// Whether caches are emptied, too.
         drop: bool,
@@ -51,31 +51,31 @@ pub enum Asked {
     Leave,
 }
 
-/// What one client answers.
+/// The answer of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// It takes no part.
     Idle,
-    /// What its engine said.
+    /// The reply of its engine.
     Said(Box<Reply>),
-    /// A pass is done.
+    /// The pass is done.
     Done {
         /// What its engine counted.
         outcome: Box<PhaseOutcome>,
-        /// Its clock less the first one's, in nanoseconds.
+        /// Its clock minus the first client's, in nanoseconds.
         offset_ns: i64,
-        /// What that may be off by.
+        /// Error bound of that offset.
         error_ns: u64,
     },
-    /// It could not be done.
+    /// The request failed.
     Failed {
         /// Why, in one sentence.
         reason: String,
-        /// Something was ended from outside, by a signal.
+        /// A process was killed by a signal from outside.
         killed: bool,
     },
-    /// It was ended because another could not go on.
+    /// It was stopped because another client failed.
     Ended,
-    /// Caches were emptied on its machine, or why they were not.
+    /// The result of emptying the caches of its machine.
     Emptied(Result<(), String>),
 }

@@ -1,6 +1,6 @@
-//! The socket at which the runner asks the first client for what all are to do.
-//! In: connections, each of which speaks the agent seam. Out: requests one after the other, and where each answer goes.
-//! The socket lies in a folder that only its owner may enter.
+//! The socket at which the first client takes the runner's requests to all clients.
+//! In: connections that speak the agent protocol. Out: requests in order, each with the connection for its answer.
+//! The socket is in a folder that only its owner can enter.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,59 +11,59 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use workload::message::{LINE_LIMIT, Message as _, PROTOCOL, Reply, Request};
 
-/// Requests that may wait.
+/// Most requests in the queue.
 const WAITING: usize = 16;
 
-/// Somebody who asks.
+/// One connection.
 #[derive(Debug)]
 pub struct Caller {
-    /// Told apart by it.
+    /// Identifies the connection.
     pub number: u64,
     stream: UnixStream,
     gone: Arc<AtomicBool>,
 }
 
 impl Caller {
-    /// Answers; who is gone hears nothing.
+    /// Sends a reply; a closed connection is marked as gone.
     pub fn say(&self, reply: &Reply) {
         if reply.send(&mut &self.stream).is_err() {
             self.gone.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether nobody hears any more.
+    /// Whether the connection is closed.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
 }
 
-/// What comes in.
+/// An event for the leader.
 #[derive(Debug)]
 pub enum Event {
     /// A request.
     Asked(Arc<Caller>, Request),
-    /// A caller hung up.
+    /// A connection was closed.
     HungUp(u64),
     /// The run's process ended, with this status.
     RunEnded(i32),
 }
 
-/// The socket.
+/// The socket, with its queue of events.
 pub struct Door {
     folder: tempfile::TempDir,
-    /// For whoever else has something to report.
+    /// Sender for other sources of events.
     pub events: SyncSender<Event>,
-    /// What came in.
+    /// The incoming events.
     pub coming: Receiver<Event>,
 }
 
 impl Door {
-    /// Opens the socket and takes connections from now on.
+    /// Opens the socket and accepts connections from now on.
     ///
     /// # Errors
-    /// What the system answered.
+    /// The underlying system error.
     pub fn open() -> std::io::Result<Self> {
-        // Sockets have short names, so the folder must not lie deep.
+        // The length of a socket's path is limited, so the folder is directly in /tmp.
         let folder = tempfile::Builder::new().prefix("bakeoff-clients-").tempdir_in("/tmp")?;
         let listener = UnixListener::bind(folder.path().join(SOCKET))?;
         let (events, coming) = sync_channel(WAITING);
@@ -79,7 +79,7 @@ impl Door {
         Ok(Self { folder, events, coming })
     }
 
-    /// Where it is.
+    /// Path of the socket.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(SOCKET)
     }
@@ -113,6 +113,6 @@ fn serve(stream: UnixStream, number: u64, events: &SyncSender<Event>) {
         }
     }
     gone.store(true, Ordering::Relaxed);
-    // Whoever leads the clients may have ended already.
+    // The leader may have ended already.
     let _ = events.send(Event::HungUp(number));
 }

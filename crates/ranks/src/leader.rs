@@ -1,6 +1,6 @@
-//! The first client's other side: it answers the runner as one engine would, and has all clients do what is asked.
-//! In: requests at the door. Out: replies, each made of the answers of all clients.
-//! What goes wrong at one client is named with its number and machine.
+//! The first client as coordinator: it answers the runner as one engine would, and passes requests to all clients.
+//! In: requests from the socket. Out: replies, each combined from the answers of all clients.
+//! A failure of one client is reported with its number and machine.
 
 use crate::asked::{Answer, Asked};
 use crate::door::{Caller, Event};
@@ -16,27 +16,27 @@ use workload::program::{Client, Program};
 /// Between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Whoever leads.
+/// The coordinator.
 pub struct Leader<'a> {
     fellows: &'a dyn Fellows,
     member: Member,
     /// Machine of each client.
     hosts: Vec<String>,
     program: Option<Program>,
-    /// What stands before the command of an engine.
+    /// Words before the command of an engine.
     prefix: Vec<String>,
-    /// Who had the engines started.
+    /// The connection that loaded the program.
     owner: Option<u64>,
     performed: u64,
 }
 
 impl<'a> Leader<'a> {
-    /// Leads these; `hosts` are their machines.
+    /// Leads these clients; `hosts` are their machines.
     pub fn new(fellows: &'a dyn Fellows, member: Member, hosts: Vec<String>) -> Self {
         Self { fellows, member, hosts, program: None, prefix: Vec::new(), owner: None, performed: 0 }
     }
 
-    /// Does what came in.
+    /// Handles an event.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Asked(caller, request) => {
@@ -51,7 +51,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// Lets all leave.
+    /// Ends all clients.
     pub fn leave(&mut self) {
         self.all(&Asked::Leave, &mut Deaf);
     }
@@ -72,7 +72,7 @@ impl<'a> Leader<'a> {
         done.unwrap_or_else(|reason| Reply::Refused { reason })
     }
 
-    /// Has all do something; their answers, by number, and the bytes that came from the others.
+    /// Sends a request to all; returns their answers by number, and the bytes received from the others.
     fn all(&mut self, asked: &Asked, watch: &mut dyn Watch) -> (Vec<Answer>, u64) {
         let mut bytes = serde_json::to_vec(asked).expect("what is asked holds only values that JSON can carry");
         self.fellows.broadcast(&mut bytes);
@@ -111,7 +111,7 @@ impl<'a> Leader<'a> {
         Ok(Reply::Loaded { lacking: lacking.unwrap_or_default() })
     }
 
-    /// What the engines say to a question; or what went wrong at the first client where something did.
+    /// The engines' replies to a request; the error is that of the first client that failed.
     fn said(&mut self, asked: &Asked) -> Result<Vec<Reply>, String> {
         let (answers, _) = self.all(asked, &mut Deaf);
         if let Some((reason, _)) = self.failure(&answers) {
@@ -124,7 +124,8 @@ impl<'a> Leader<'a> {
         Ok(said.collect())
     }
 
-    /// By what all see that they look at the same folder. In namespaces of this machine, or in a control group, all are on this machine, and enter the same.
+    /// The mark by which all clients verify that they use the same folder. None in namespaces of this machine or in a control group: then
+    /// all clients must be on this machine, and enter the same.
     fn mark(&self, program: &Program, of: u32) -> Result<Option<Mark>, String> {
         if self.prefix.is_empty() {
             let made = Mark::make(program);
@@ -140,7 +141,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// How many clients further somebody on another machine stands, for each of so many; one where there is no such number.
+    /// The smallest shift in client numbers that leads each of `of` clients to another machine; one if there is none.
     fn shift(&self, of: u32) -> u32 {
         let of = of as usize;
         let another = |by: &usize| (0..of).all(|at| self.hosts[at] != self.hosts[(at + by) % of]);
@@ -182,7 +183,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// What went wrong, at the first client where something did, and whether something was ended from outside.
+    /// The failure of the first client that failed, and whether a process was killed from outside.
     fn failure(&self, answers: &[Answer]) -> Option<(String, bool)> {
         let failed = || {
             answers.iter().enumerate().filter_map(|(number, answer)| match answer {
@@ -228,7 +229,7 @@ impl<'a> Leader<'a> {
     }
 }
 
-/// A file in the folder that is worked in, by which the others see that theirs is the same.
+/// A file in the working folder, by which the other clients verify that they use the same folder.
 struct Mark(PathBuf);
 
 impl Mark {
@@ -242,12 +243,12 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Where it cannot be removed, neither can the work's own files, and that is said.
+        // If it cannot be removed, neither can the work's own files, and that is reported.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Where nothing is under way that could be stopped.
+/// For requests that cannot be stopped.
 pub struct Deaf;
 
 impl Watch for Deaf {
@@ -258,7 +259,7 @@ impl Watch for Deaf {
     }
 }
 
-/// How the first client watches a phase: it hears of the others, tells the runner, and stops all where one cannot go on.
+/// How the first client watches a phase: it takes notes of the others, reports progress to the runner, and stops all if one fails.
 struct Lead {
     number: u64,
     clients: u32,

@@ -1,6 +1,6 @@
-//! Many clients side by side: each MPI rank holds one engine's process, and the first of them answers the runner for all.
-//! In: requests of the agent seam at a socket. Out: each given to every client, their outcomes put together as those of one engine.
-//! Knows MPI only through [`Fellows`]; a rank does no work itself, so an engine that dies takes down one trial and nobody's job.
+//! Many clients in parallel: each MPI rank holds one engine's process, and the first rank answers the runner for all.
+//! In: requests of the agent protocol at a socket. Out: each passed to every client, their outcomes merged as those of one engine.
+//! Uses MPI only through [`Fellows`]. A rank does no work itself, so an engine that dies fails one trial and not the MPI job.
 
 mod asked;
 mod door;
@@ -17,5 +17,5 @@ pub use fellows::{Fellows, Note, Offset};
 pub use mpi::ByMpi;
 pub use run::{Start, run};
 
-/// Where the runner finds the first client, in its environment: the path of a socket.
+/// Environment variable with the path of the first client's socket, for the runner.
 pub use workload::message::CLIENTS_AT;

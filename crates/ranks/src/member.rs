@@ -1,6 +1,6 @@
-//! One client's side: its engine's process, and its part in what all do together.
-//! In: what the first client asks of all. Out: an answer for it.
-//! Every client goes through the same calls of [`Fellows`] in the same order, whatever became of its engine.
+//! One client: its engine's process, and its part in the communication.
+//! In: requests of the first client. Out: an answer to each.
+//! Every client makes the same calls of [`Fellows`] in the same order, even if its engine has failed.
 
 use crate::asked::{Answer, Asked};
 use crate::fellows::{Fellows, Note, now_ns};
@@ -13,42 +13,42 @@ use system::{Call, Journal};
 use workload::message::Reply;
 use workload::program::{Client, Program};
 
-/// Between two looks at notes while an engine works.
+/// Between two polls for notes while an engine works.
 const LOOK: Duration = Duration::from_millis(100);
 /// How much longer than a phase's own limit an engine may stay silent.
 const GRACE: Duration = Duration::from_secs(90);
-/// How long a phase that is not to begin may take to say so.
+/// Time limit for the answer to a cancelled phase.
 const CANCELLED: Duration = Duration::from_secs(20);
-/// From the moment at which all are ready to the start, and more of it for each client: all must have heard of it by then. It is short, since
-/// processors that wait for it lose what they had at hand, and begin more slowly.
+/// Delay from the moment at which all are ready to the start, and an addition for each client: all must receive the start time within it.
+/// It is short, since idle processors lose their caches and start more slowly.
 const LEAD_NS: u64 = 20_000_000;
 const LEAD_EACH_NS: u64 = 200_000;
-/// The same where there are more clients than processors, so that a process waits for its turn.
+/// The same with more clients than processors, where a process waits for its turn.
 const BUSY_LEAD_NS: u64 = 150_000_000;
-/// How long writing back and emptying caches may take.
+/// Time limit for writing back and emptying caches.
 const CACHES: Duration = Duration::from_secs(600);
 
-/// What a client sends to the first one while a phase runs.
+/// Notes from a client to the first one while a phase runs: it failed.
 pub const FAILED: u64 = 1;
 /// Items and bytes so far.
 pub const PROGRESS: u64 = 2;
-/// What the first one sends to all: another could not go on.
+/// Note from the first client to all: another one failed.
 pub const ABORT: u64 = 3;
 
-/// How a phase that is under way is watched; the first client has more to do than the others.
+/// How a running phase is watched; the first client does more than the others.
 pub trait Watch {
-    /// Items and bytes of this client so far, of how many.
+    /// Items so far, of how many, and bytes so far of this client.
     fn progress(&mut self, fellows: &dyn Fellows, items: u64, of: Option<u64>, bytes: u64);
-    /// This client could not go on.
+    /// This client failed.
     fn failed(&mut self, fellows: &dyn Fellows);
-    /// Looks at notes; whether all are to stop.
+    /// Reads notes; whether all must stop.
     fn look(&mut self, fellows: &dyn Fellows) -> bool;
 }
 
 /// One client.
 pub struct Member {
     number: u32,
-    /// Whether it is the first of its machine, and that is not the machine of the first of all.
+    /// Whether it is the first client on its machine, and that is not the machine of the first client of all.
     first_elsewhere: bool,
     command: Vec<String>,
     agent: Option<Agent>,
@@ -61,7 +61,7 @@ impl Member {
         Self { number, first_elsewhere, command, agent: None, program: None }
     }
 
-    /// Does what is asked of all.
+    /// Handles a request to all clients.
     pub fn answer(&mut self, asked: &Asked, fellows: &dyn Fellows, watch: &mut dyn Watch) -> Answer {
         match asked {
             Asked::Load { program, prefix, mark } => self.load(program, prefix, mark.as_deref()),
@@ -99,7 +99,7 @@ impl Member {
             return failed(format!("{root} does not exist, or is not the folder of the first client"));
         }
         let own = Program { client: Some(Client { number: self.number, ..client }), ..program.clone() };
-        // Whoever ends the rank ends its engine.
+        // The engine dies with its rank.
         let prefix = [&["setpriv", "--pdeathsig", "KILL"].map(String::from)[..], entering].concat();
         let loaded = Agent::start(&prefix, &self.command, Arc::new(|| false)).and_then(|mut agent| {
             let lacking = agent.load(&own)?;
@@ -110,7 +110,7 @@ impl Member {
         loaded.map_or_else(Answer::from, |reply| Answer::Said(Box::new(reply)))
     }
 
-    /// What the engine says to a question; an engine that is gone is a failure, and no engine takes no part.
+    /// The engine's reply to a request. A missing engine is a failure; a client without a program takes no part.
     fn said(&mut self, ask: impl FnOnce(&mut Agent, Duration) -> Result<Reply, AgentError>) -> Answer {
         let Some(program) = &self.program else { return Answer::Idle };
         let limit = Duration::from_secs(program.time_limit);
@@ -148,7 +148,7 @@ impl Member {
         }
     }
 
-    /// Hears the engine until the pass is done, or all are to stop.
+    /// Reads the engine's messages until the pass is done, or all must stop.
     fn hear(
         &mut self,
         phase: usize,
@@ -177,7 +177,7 @@ impl Member {
         }
     }
 
-    /// Has a phase that is ready not begin.
+    /// Cancels a phase that is ready.
     fn cancelled(&mut self) -> Answer {
         let Some(agent) = self.agent.as_mut() else { return Answer::Idle };
         if agent.begin(None).is_err() || agent.hear(CANCELLED).is_err() {
@@ -198,7 +198,7 @@ fn failed(reason: String) -> Answer {
     Answer::Failed { reason, killed: false }
 }
 
-/// How long before the start so many clients agree on it; one alone has nobody to agree with.
+/// Delay from agreement to start for this many clients; none for a single client.
 fn lead_ns(clients: u32) -> u64 {
     match u64::from(clients) {
         0 | 1 => 0,
@@ -207,20 +207,20 @@ fn lead_ns(clients: u32) -> u64 {
     }
 }
 
-/// Writes back what this machine holds of a filesystem, and empties its caches.
+/// Writes back this machine's cached data of a filesystem, and empties its caches.
 fn empty_caches(root: &Path, drop: bool) -> Result<(), String> {
     let journal = Journal::new();
     Call::Sync(root.to_owned()).make(CACHES, &journal).map_err(|error| error.to_string())?;
     if drop { Call::DropCaches.make(CACHES, &journal).map_err(|error| error.to_string()) } else { Ok(()) }
 }
 
-/// How any client but the first watches: it tells the first, and hears from it.
+/// How every client but the first watches: it sends notes to the first, and receives its notes.
 pub struct Follower {
-    /// Number of what is performed.
+    /// Sequence number of the pass.
     pub number: u64,
     /// Between two notes of progress.
     pub every: Duration,
-    /// When the last was sent.
+    /// When the last note was sent.
     pub sent: Option<Instant>,
 }
 

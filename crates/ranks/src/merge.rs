@@ -1,6 +1,6 @@
 //! The outcome of a pass over all clients, from the outcome of each.
-//! In: what each counted, and its clock's offset. Out: one outcome as of one engine, with each client's part beside it.
-//! Sums are sums, latencies are added bucket by bucket, and time runs from the first start to the last end.
+//! In: each outcome, and the client's clock offset. Out: one outcome as of one engine, including each client's part.
+//! Counts are added, latencies are added bucket by bucket, and time runs from the first start to the last end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use workload::outcome::{
@@ -16,26 +16,26 @@ pub struct Part {
     pub host: String,
     /// What its engine counted.
     pub outcome: PhaseOutcome,
-    /// Its clock less the first one's.
+    /// Its clock minus the first client's.
     pub offset_ns: i64,
-    /// What that may be off by.
+    /// Error bound of that offset.
     pub error_ns: u64,
 }
 
 impl Part {
-    /// When it began, by the first client's clock.
+    /// Start time by the first client's clock.
     fn began(&self) -> i64 {
         self.outcome.began_ns.unwrap_or_default() as i64 - self.offset_ns
     }
 }
 
-/// All parts as one.
+/// Merges all parts.
 ///
 /// # Errors
 /// There is no part, or a histogram cannot be read.
 pub fn merged(parts: &[Part], gathered_bytes: u64) -> Result<PhaseOutcome, String> {
     let first = parts.iter().map(Part::began).min().ok_or("no client took part")?;
-    // Since the first start, for each client.
+    // Delay of each client after the first start.
     let late: Vec<u64> = parts.iter().map(|part| (part.began() - first) as u64).collect();
     let of = &parts[0].outcome;
     let sum =
@@ -90,7 +90,7 @@ fn group(parts: &[Part], late: &[u64], index: usize) -> Result<GroupOutcome, Str
     })
 }
 
-/// Each client has its part of the rate.
+/// The rate is split among the clients.
 fn pace(of: &[(&GroupOutcome, u64)]) -> Option<Pace> {
     let each: Vec<&Pace> = of.iter().filter_map(|(group, _)| group.pace.as_ref()).collect();
     (!each.is_empty()).then(|| Pace {
@@ -101,7 +101,7 @@ fn pace(of: &[(&GroupOutcome, u64)]) -> Option<Pace> {
     })
 }
 
-/// Interval by interval; clients begin together as far as an interval can tell.
+/// Interval by interval; clients begin at the same time within the resolution of an interval.
 fn series(parts: &[Part]) -> Option<Series> {
     Series::together(parts.iter().filter_map(|part| part.outcome.series.as_ref()))
 }
@@ -132,7 +132,7 @@ fn together(parts: &[Part], late: &[u64], gathered_bytes: u64) -> Result<Togethe
     let slowest = done.iter().position(|ns| *ns == max(&done)).unwrap_or(0);
     let (mut items, mut bytes) = (0.0, 0.0);
     for (part, late) in parts.iter().zip(late) {
-        // By this client's own time, which began so much later.
+        // In this client's own time, which began later by its delay.
         let window = (skew_ns.saturating_sub(*late), first_done_ns.saturating_sub(*late));
         let (own_items, own_bytes) = within(&part.outcome, window);
         items += own_items;
@@ -171,8 +171,8 @@ fn max(of: &[u64]) -> u64 {
     of.iter().copied().max().unwrap_or(0)
 }
 
-/// Items and bytes of one client between two moments of its pass: by its series where it has one, within an interval evenly; what is beyond
-/// the series, and all of a pass too short for one, evenly over its time.
+/// Items and bytes of one client between two moments of its pass. Uses its series, evenly within an interval; work beyond the series, or of
+/// a pass without one, is spread evenly over its time.
 fn within(outcome: &PhaseOutcome, (from, to): (u64, u64)) -> (f64, f64) {
     let bytes = outcome.bytes_read + outcome.bytes_written;
     let whole = (outcome.items as f64, bytes as f64);
@@ -198,7 +198,7 @@ fn within(outcome: &PhaseOutcome, (from, to): (u64, u64)) -> (f64, f64) {
     sum
 }
 
-/// Nanoseconds that two spans share.
+/// Overlap of two spans in nanoseconds.
 fn overlap(a: (u64, u64), b: (u64, u64)) -> f64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0)) as f64
 }
@@ -260,7 +260,7 @@ mod tests {
         let all = merged(&parts, 0).expect("merged").together.expect("clients");
         assert_eq!(all.all_at_work_ns, 2_000_000_000);
         assert!((all.all_at_work_items - 150.0).abs() < 1e-6, "{}", all.all_at_work_items);
-        // By its series the first client did nearly all in its first half.
+        // By its series the first client did nearly all items in its first half.
         let mut uneven = part(0, 0, 100, 4);
         let series = Series {
             interval_ns: 1_000_000_000,

@@ -1,6 +1,6 @@
-//! [`Fellows`] by MPI: its broadcasts, reductions and gathers, in the form that returns at once, and looked at until they are done.
-//! In: called by every rank in the same order. Out: as the trait says.
-//! A wait that blocks within MPI spins, which on a machine with more ranks than cores would slow the engines; so all but a round of pings sleeps.
+//! [`Fellows`] by MPI: nonblocking broadcasts, reductions and gathers, polled until they complete.
+//! In: called by every rank in the same order. Out: as the trait defines.
+//! A blocking wait in MPI spins, which slows engines on a machine with more ranks than cores. So every wait sleeps, except during pings.
 
 use crate::fellows::{Fellows, Note, Offset, now_ns};
 use mpi::Threading;
@@ -13,12 +13,12 @@ use mpi::traits::{Communicator as _, CommunicatorCollectives as _, Destination a
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// Notes have this tag, pings the other.
+/// Tag of notes; pings have the other.
 const NOTE: i32 = 1;
 const PING: i32 = 2;
-/// How often a clock is held against the first one's; the shortest way counts.
+/// Pings for one clock comparison; the shortest round trip counts.
 const PINGS: usize = 24;
-/// First and longest pause between two looks.
+/// First and longest pause between two polls.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(4));
 
 /// All ranks of this job.
@@ -40,13 +40,13 @@ impl ByMpi {
         Ok(Self { world: universe.world(), offset: RefCell::default(), _universe: universe })
     }
 
-    /// Name of this machine as MPI has it.
+    /// Name of this machine according to MPI.
     pub fn host() -> String {
         mpi::environment::processor_name().unwrap_or_else(|_| "unknown".into())
     }
 }
 
-/// Looks at a request until it is done.
+/// Polls a request until it completes.
 fn patiently<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, meanwhile: &mut dyn FnMut()) {
     let mut pause = PAUSES.0;
     loop {
@@ -139,7 +139,7 @@ impl Fellows for ByMpi {
 }
 
 impl ByMpi {
-    /// Pings one rank, and tells it how its clock differs.
+    /// Pings one rank, and sends it the offset of its clock.
     fn hold_against(&self, rank: u32) {
         let other = self.world.process_at_rank(rank as i32);
         let (mut shortest, mut ns) = (u64::MAX, 0i64);

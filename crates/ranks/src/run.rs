@@ -1,5 +1,5 @@
-//! A rank from its beginning to its end: the first starts the run and leads, the others follow.
-//! In: what was asked for on the command line. Out: an exit status.
+//! The life of a rank: the first starts the run and leads, the others follow.
+//! In: the arguments of the command line. Out: an exit status.
 
 use crate::asked::{Answer, Asked};
 use crate::door::{Door, Event};
@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Notes of progress that the first client takes in a second, of all others together.
+/// Progress notes per second that the first client receives from all others together.
 const NOTES_A_SECOND: u32 = 64;
 
 /// How a rank is started.
 pub struct Start {
-    /// The program `bakeoff`, of which engines and the run are processes.
+    /// The program `bakeoff`, which runs as engine and as the run's process.
     pub bakeoff: PathBuf,
     /// Arguments of the run's own process, at the first rank.
     pub arguments: Vec<String>,
@@ -44,7 +44,7 @@ pub fn run(fellows: &dyn Fellows, start: &Start) -> Result<u8, String> {
     led
 }
 
-/// The machines of all, known to all.
+/// The machines of all clients, known to all.
 fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
     let all = fellows.gather(own.as_bytes(), &mut || {});
     let all: Vec<String> = all.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
@@ -53,13 +53,14 @@ fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| vec![own.to_owned(); fellows.size() as usize])
 }
 
-/// Processors of this machine that are at work, whichever of them this process may use.
+/// Online processors of this machine, including those that this process may not use.
 pub fn processors() -> u64 {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     told.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64
 }
 
-/// Says what mpirun does unasked where there are few ranks: it ties each to a processor of its own, and with it the engine, all workers of it, and the run.
+/// Warns if mpirun has bound this rank to some processors, as it does by default with few ranks: the engine,
+/// its workers and the run are bound with it.
 fn say_where_held() {
     let (held, all) = (std::thread::available_parallelism().map_or(1, |count| count.get() as u64), processors());
     if held < all {
@@ -78,13 +79,13 @@ fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
         command.env("NO_COLOR", "1");
     }
     let mut child = command
-        // A job that is killed takes the run down in order: it unmounts, and what is measured is kept.
+        // If the job is killed, the run ends in order: it unmounts, and keeps its results.
         .args(["--pdeathsig", "INT"])
         .arg(&start.bakeoff)
         .args(&start.arguments)
         .env(workload::message::CLIENTS_AT, door.path())
         .env(workload::message::CLIENTS_THERE, ranks.to_string())
-        // mpirun ends whole groups.
+        // mpirun kills whole process groups.
         .process_group(0)
         .spawn()
         .map_err(|error| format!("starting `setpriv --pdeathsig INT {program}` (util-linux): {error}"))?;
@@ -92,7 +93,7 @@ fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
     std::thread::spawn(move || {
         let status = child.wait();
         let code = status.map_or(1, |status| status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1));
-        // Nobody listens where the leader has ended already.
+        // The leader may have ended already.
         let _ = ended.send(Event::RunEnded(code));
     });
     loop {
@@ -104,7 +105,8 @@ fn lead(leader: &mut Leader, start: &Start, ranks: u32) -> Result<u8, String> {
     }
 }
 
-/// Whether this process writes to a terminal. mpirun gives each rank a terminal of its own, whatever becomes of it: colours are for one at its end.
+/// Whether this process writes to a terminal. mpirun gives each rank a pty of its own, even if its own output
+/// is no terminal; that decides on colours.
 fn is_terminal(process: u32) -> bool {
     let target = std::fs::read_link(format!("/proc/{process}/fd/1")).unwrap_or_default();
     ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|terminal| target.to_string_lossy().starts_with(terminal))

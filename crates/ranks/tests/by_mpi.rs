@@ -1,4 +1,4 @@
-//! Runs of many clients under mpirun, on this one machine: figures, percentiles, what one wrote and another reads, clients that die.
+//! Runs of many clients under mpirun, on this one machine: figures, percentiles, files that one writes and another reads, clients that die.
 //! Built and run by `make mpi-test`, since it needs an MPI.
 
 use ledger::{Access, Ledger};
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A place of its own for each test.
+/// A folder for each test.
 struct Place {
     folder: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// `mpirun -np RANKS bakeoff ranks WORDS --dir shared`, or where the words say, or through another program in its place.
+    /// `mpirun -np RANKS bakeoff ranks WORDS --dir shared`, or with `--fs` or `--shared` from the words, or by another program instead of bakeoff.
     fn ranks(&self, ranks: u32, through: &Path, words: &[&str], settings: &[(&str, &str)]) -> Output {
         let ranks_program = env!("CARGO_BIN_EXE_bakeoff-ranks");
         let mut command = Command::new("mpirun");
@@ -35,7 +35,6 @@ impl Place {
             command.arg("--dir").arg(self.path("shared"));
         }
         command.args(["--no-report", "--plain", "--seed", "7"]).envs(settings.iter().copied());
-        // Bakeoff's own state beside the test's, so that runs beside it are not its affair.
         command.env("OMPI_MCA_btl", "self,vader,tcp").current_dir(self.folder.path());
         command.output().expect("mpirun starts")
     }
@@ -46,7 +45,7 @@ impl Place {
         ledger.trials(&run.id).expect("trials")
     }
 
-    /// A program that starts the made-up engine where an engine is asked for, and bakeoff for all else.
+    /// A program that starts the raw engine instead of an engine, and bakeoff for everything else.
     fn raw(&self) -> PathBuf {
         let engine = bakeoff().with_file_name("examples/raw-engine");
         assert!(engine.is_file(), "{} is built with the tests", engine.display());
@@ -114,7 +113,7 @@ fn percentiles_over_eight_ranks_are_those_of_all_raw_latencies() {
     }
 }
 
-/// A percentile is that of the sorted values, within three digits.
+/// A percentile equals that of the sorted values within three digits.
 fn agrees(sorted: &[u64], quantile: f64, ns: u64) {
     let exact = sorted[(quantile * sorted.len() as f64).ceil() as usize - 1];
     assert!(ns.abs_diff(exact) * 1_000 <= exact, "{quantile}: {ns} instead of {exact}");
@@ -180,7 +179,7 @@ fn what_one_client_wrote_another_reads_and_checks() {
             *checked.entry(phase.operation.clone()).or_default() = verified.blocks;
         }
     }
-    // 40 files of 3901 bytes for each of four, each one block; 2 MiB for each of four in blocks of 4 KiB; of records of 47008 bytes the whole blocks.
+    // 40 files of 3901 bytes for each of four, one block each; 2 MiB for each of four in blocks of 4 KiB; records of 47008 bytes: the whole blocks.
     assert_eq!(checked.get("mdtest-hard-read"), Some(&160));
     assert_eq!(checked.get("ior-easy-read"), Some(&2048));
     assert!(checked.get("ior-hard-read").is_some_and(|blocks| *blocks >= 200 * 10), "{checked:?}");

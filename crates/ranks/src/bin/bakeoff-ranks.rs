@@ -1,5 +1,5 @@
 //! One MPI rank of a run with many clients; `bakeoff ranks` becomes this program.
-//! In: `bakeoff-ranks PATH-OF-BAKEOFF ARGUMENT...`, the arguments those of the run's own process. Out: what the run prints, at the first rank.
+//! In: `bakeoff-ranks PATH-OF-BAKEOFF ARGUMENT...`, the arguments being those of the run's own process. Out: the run's output, at the first rank.
 
 use ranks::{ByMpi, Fellows as _, Start};
 use std::process::ExitCode;
