@@ -1,23 +1,23 @@
-//! A job file as fio(1) describes it: sections of options, `[global]` ones that hold for the jobs after them.
-//! In: text and the environment's variables. Out: jobs with all that holds for each, every option checked; or the lines that cannot run.
-//! fio gets what [`written`](JobFile::written) makes of these jobs, never the text that was read.
+//! A job file as fio(1) describes it: sections of options, and `[global]` ones that apply to the jobs after them.
+//! In: text and the environment's variables. Out: jobs with all that applies to each, every option checked; or the lines that cannot run.
+//! fio gets the output of [`written`](JobFile::written) for these jobs, never the original text.
 
 use crate::lines::{Line, Lookup, Section, sections, shown};
 use crate::{names, numbers, options};
 use std::fmt;
 
-/// Bytes of a job file at most, and of what is written of it: what its program gets on its standard input.
+/// Bytes of a job file at most, read or written; it is passed to fio on standard input.
 const TEXT_LIMIT: usize = 60 << 10;
 /// Jobs of one file.
 const JOBS_LIMIT: usize = 64;
 /// Jobs and their copies (`numjobs`): what fio runs at most.
 const COPIES_LIMIT: u64 = 4096;
-/// Problems that an error names.
+/// Problems listed in an error.
 const PROBLEMS_LIMIT: usize = 8;
-/// Takes the place of earlier jobs; no section may be called so.
+/// Name of a placeholder for earlier jobs; no section may have it.
 const EARLIER: &str = "-earlier-";
 
-/// What an option is set to, and where.
+/// The value of an option, and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// Its value; `1` for a bare word.
@@ -26,16 +26,16 @@ pub struct Setting {
     pub line: usize,
 }
 
-/// A job, with all that the sections before it set.
+/// A job, with all options set by the sections before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Job {
     /// Name of its section, and of its files.
     pub name: String,
     /// Number of the section's line.
     pub line: usize,
-    /// Options by their one name, in the order in which they were set last.
+    /// Options by their canonical name, in the order in which they were last set.
     settings: Vec<(&'static str, Setting)>,
-    /// The folders in which its files are, where it names files: those of the section that named them.
+    /// The folders of its files, if it names files: those of the section that named them.
     files_in: Option<String>,
 }
 
@@ -64,8 +64,8 @@ impl JobFile {
     /// Reads a job file, with the values of the environment's variables.
     ///
     /// # Errors
-    /// It is too long, has no jobs, or lines that name devices, paths outside of the folder, commands, what is not known, or something that
-    /// is done elsewhere; all of them, each with its number.
+    /// It is too long, has no jobs, or has lines with devices, paths outside the folder, commands, unknown options, or options that belong
+    /// elsewhere; all of them are listed, each with its number.
     pub fn read(text: &str, variable: Lookup<'_>) -> Result<JobFile, Problem> {
         if text.len() > TEXT_LIMIT {
             return Err(Problem(vec![format!("it has {} bytes; the limit is {TEXT_LIMIT}", text.len())]));
@@ -120,9 +120,9 @@ impl JobFile {
         problems
     }
 
-    /// The text of a job file with these jobs alone: only what was checked, and nothing that holds for several.
-    /// `earlier` jobs and copies are before them in the whole file. fio numbers its jobs and derives their random numbers from that, so as many
-    /// that end at once take their place; the first job is in the second group of the report then.
+    /// The text of a job file with these jobs alone: only what was checked, without global sections. `earlier` jobs and copies are before
+    /// them in the whole file. fio numbers its jobs and derives random numbers from the number, so as many placeholders that end at once
+    /// replace them; the first job is then in the second group of the report.
     #[must_use]
     pub fn written(jobs: &[Job], earlier: u64) -> String {
         let mut text = String::new();
@@ -145,7 +145,7 @@ impl JobFile {
         text
     }
 
-    /// Jobs that work side by side, one set after the other: a job with `stonewall` waits for all before it.
+    /// Jobs that run in parallel, one set after the other: a job with `stonewall` waits for all before it.
     #[must_use]
     pub fn stages(&self) -> Vec<&[Job]> {
         let mut starts: Vec<usize> = vec![0];
@@ -154,7 +154,7 @@ impl JobFile {
         starts.windows(2).map(|pair| &self.jobs[pair[0]..pair[1]]).collect()
     }
 
-    /// Whether each stage can be run by itself: no job waits for another by its name.
+    /// Whether each stage can run by itself: no job waits for another by name.
     #[must_use]
     pub fn can_be_parted(&self) -> bool {
         self.jobs.iter().all(|job| job.get("wait_for").is_none())
@@ -162,7 +162,7 @@ impl JobFile {
 }
 
 impl Job {
-    /// What an option is set to.
+    /// The setting of an option.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Setting> {
         self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting)
@@ -210,13 +210,13 @@ impl Job {
         numbers::seconds(self.text(key)?)
     }
 
-    /// Whether it goes past the page cache.
+    /// Whether it bypasses the page cache.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.truth("direct") || self.text("buffered").is_some_and(|text| !numbers::truth(text))
     }
 
-    /// What it does: the word of `rw`, without an offset behind it; reads, where it says nothing.
+    /// Its operation: the word of `rw` without an offset; reads if it is not set.
     #[must_use]
     pub fn pattern(&self) -> &str {
         self.text("rw").map_or("read", |text| text.split(':').next().unwrap_or(text).trim())
@@ -244,7 +244,7 @@ fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
         let mut job = globals.clone();
         let checked: Vec<(&Line, options::Checked)> =
             section.lines.iter().filter_map(|line| check(line, problems)).collect();
-        // fio takes the folder of a section before its files, wherever it is.
+        // fio applies a section's folder to its files, even if the folder comes after them.
         let folder = checked.iter().rev().find(|(_, option)| option.key == "directory");
         let folder =
             folder.map_or_else(|| job.text("directory").map(str::to_owned), |(_, option)| option.value.clone());
@@ -465,7 +465,7 @@ mod tests {
         assert!(read("[a]\nwait_for=b\n[b]\n").expect_err("later").to_string().contains("there is no job"));
     }
 
-    /// Pieces from which hostile and common job files are put together.
+    /// Fragments of hostile and common job files.
     const PIECES: [&str; 48] = [
         "[",
         "]",

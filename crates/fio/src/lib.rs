@@ -1,6 +1,6 @@
-//! fio's job files as work: run by fio from a file that is written anew of what was checked ([`run_by_fio`]), or translated into steps of
-//! Bakeoff's own engine ([`translated`]). In: the text of a job file. Out: a workload as it is written, or the lines that cannot be run in a
-//! folder, and why.
+//! fio's job files as work: run by fio from a newly written file of the checked options ([`run_by_fio`]), or translated into steps of
+//! Bakeoff's own engine ([`translated`]). In: the text of a job file. Out: a workload in its written form, or the lines that cannot
+//! run in a folder, and why.
 
 mod job_file;
 mod lines;

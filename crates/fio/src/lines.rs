@@ -1,14 +1,14 @@
 //! The lines of a job file, read as fio reads them (`__parse_jobs_ini` and `fio_option_dup_subs` in its sources).
 //! In: text and the values of variables. Out: sections with their options, variables expanded; or what is wrong with a line.
-//! Nothing is judged here but the form: which options may run is up to [`crate::options`].
+//! Only the syntax is checked here; [`crate::options`] decides which options may run.
 
-/// Bytes of a line, its end included, that fio reads as one: it takes the rest for a line of its own.
+/// Bytes of a line, its end included, that fio reads as one; it treats the rest as a separate line.
 const LINE_LIMIT: usize = 8191;
 
-/// Letters of a line that an error repeats.
+/// Characters of a line that an error repeats.
 const SHOWN_LIMIT: usize = 160;
 
-/// A text as errors repeat it: its beginning, without signs that a terminal obeys.
+/// A text for error messages: its beginning, without characters that control a terminal.
 pub fn shown(text: &str) -> String {
     let beginning: String = text.chars().take(SHOWN_LIMIT).collect();
     let rest = if beginning.len() < text.len() { "..." } else { "" };
@@ -28,7 +28,7 @@ pub struct Line {
     pub key: String,
     /// What follows it; None without a `=`.
     pub value: Option<String>,
-    /// As it was written, without its comment.
+    /// The original text, without its comment.
     pub written: String,
 }
 
@@ -44,7 +44,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Whether its options hold for the jobs after it: fio compares the first six letters only.
+    /// Whether its options apply to the jobs after it: fio compares the first six letters only.
     pub fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
@@ -106,7 +106,7 @@ pub fn sections(text: &str, variable: Lookup<'_>) -> (Vec<Section>, Vec<String>)
     (sections, problems)
 }
 
-/// Only what C's isspace() takes for a blank.
+/// Trims only what C's isspace() treats as white space.
 fn without_blanks(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}')
 }

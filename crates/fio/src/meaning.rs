@@ -1,16 +1,16 @@
-//! What a job does, in words: what it reads and writes, past which caches, and when fio counts it as done.
+//! What a job does, in words: what it reads and writes, which caches it bypasses, and when fio counts it as done.
 //! In: a job. Out: sentences for reports, so that a cache's figure is not taken for a disk's.
 
 use crate::job_file::Job;
 use crate::options;
 
-/// What it does, as a title of tables has it: `random reads`.
+/// Its operation as a title of tables: `random reads`.
 pub fn title(job: &Job, reads: bool) -> String {
     let random = if job.pattern().starts_with("rand") { "random " } else { "" };
     format!("{random}{}", if reads { "reads" } else { "writes" })
 }
 
-/// A sentence or some about a job.
+/// One or more sentences about a job.
 pub fn sentences(job: &Job) -> String {
     let (reads, writes) = job.directions();
     let does = match (reads, writes) {
@@ -59,7 +59,7 @@ fn caches(job: &Job, reads: bool) -> &'static str {
     }
 }
 
-/// When fio takes what was written for done.
+/// When fio counts a write as done.
 fn durability(job: &Job) -> String {
     let every = |key: &str| job.number(key).filter(|every| *every > 0);
     let sync = job.text("sync").filter(|text| !["0", "none"].contains(text));

@@ -1,11 +1,11 @@
-//! Names that a job file gives to files, folders and jobs: each must stay below the contender's folder, whatever is there.
-//! In: a name. Out: the same, in its plainest form; or why it is refused.
+//! Names that a job file gives to files, folders and jobs: each must stay below the contender's folder, whatever exists there.
+//! In: a name. Out: its plainest form; or why it is refused.
 
-/// Letters of one name; fio adds numbers to it.
+/// Characters of one name; fio adds numbers to it.
 const NAME_LIMIT: usize = 100;
-/// Names of a path.
+/// Components of a path.
 const DEPTH_LIMIT: usize = 16;
-/// What names may hold beside letters and digits. No `$`, quotes or backslashes: fio replaces, reads or skips them.
+/// Characters allowed besides letters and digits. No `$`, quotes or backslashes: fio replaces, interprets or skips them.
 const SIGNS: &str = " -_.+,=@%():&~";
 /// What fio replaces in `filename_format`.
 const KEYWORDS: [&str; 3] = ["$jobname", "$jobnum", "$filenum"];
@@ -31,7 +31,7 @@ pub fn job(name: &str) -> Result<String, String> {
 /// # Errors
 /// One of them leads out, or holds signs that it should not; in a clause.
 pub fn paths(value: &str, what: &str) -> Result<String, String> {
-    // All are looked at before the first is found wanting, so that the gravest is named.
+    // All parts are checked for devices first, since that is the most serious error.
     let all = || value.split([':', ',']).map(str::trim);
     if all().any(|part| part.starts_with("/dev/")) {
         return Err("names a device: jobs run on files in each contender's folder".into());
@@ -58,12 +58,12 @@ fn path(text: &str) -> Result<String, String> {
     Ok(names.join("/"))
 }
 
-/// How fio forms names of files.
+/// The template by which fio forms file names.
 ///
 /// # Errors
 /// It is a path, or holds other keywords; in a clause.
 pub fn format(value: &str) -> Result<String, String> {
-    // fio finds its keywords in capitals, too.
+    // fio also accepts its keywords in capitals.
     let lower = value.to_ascii_lowercase();
     let bare = KEYWORDS.iter().fold(lower, |text, keyword| text.replace(keyword, "x"));
     if bare.contains(['/', ':']) {

@@ -1,8 +1,8 @@
 //! Numbers as fio writes them (fio(1), "Parameter types").
-//! In: a value. Out: bytes, seconds, a truth; None where it is none.
+//! In: a value. Out: bytes, seconds or a boolean; None if it is invalid.
 
-/// Bytes: a number with `k`, `m`, `g`, `t` or `p` for powers of `base` (`kb_base`, 1024 unless the job says 1000), with or without a `b`;
-/// with an `i` between them for powers of the other base, as fio has it.
+/// Bytes: a number with `k`, `m`, `g`, `t` or `p` for powers of `base` (`kb_base`, 1024 unless the job sets 1000), with or without a `b`;
+/// with an `i` between them for powers of the other base, as in fio.
 pub fn bytes(text: &str, base: u64) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -24,7 +24,7 @@ pub fn bytes(text: &str, base: u64) -> Option<u64> {
     number.checked_mul(u64::checked_pow(base, power)?)
 }
 
-/// Seconds: a number, with `d`, `h`, `m`, `s`, `ms` or `us` where it is none of seconds.
+/// Seconds: a number, with `d`, `h`, `m`, `s`, `ms` or `us` if its unit is not seconds.
 pub fn seconds(text: &str) -> Option<f64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -41,7 +41,7 @@ pub fn seconds(text: &str) -> Option<f64> {
     Some(number * each)
 }
 
-/// A truth: `1`, or the bare word.
+/// A boolean: `1`, or the bare word.
 pub fn truth(text: &str) -> bool {
     text.trim() != "0"
 }

@@ -1,10 +1,10 @@
-//! The options of fio that a job may have here, and what each may be set to: everything else is refused.
-//! In: the key and the value of a line, variables expanded. Out: the option by its one name, with its checked value; or why it is refused.
-//! A new option of fio's is unknown here until somebody has read what it does.
+//! The options of fio that a job may set here, and their allowed values; all others are refused.
+//! In: the key and the value of a line, variables expanded. Out: the option by its canonical name, with its checked value; or why it is refused.
+//! A new option of fio is unknown here until it has been reviewed.
 
 use crate::names;
 
-/// Engines that read and write files of a folder, each with whether it can have several calls under way.
+/// Engines that read and write files of a folder, each with whether it can have several calls in flight.
 const TRANSFERS: [(&str, bool); 10] = [
     ("sync", false),
     ("psync", false),
@@ -19,7 +19,7 @@ const TRANSFERS: [(&str, bool); 10] = [
 ];
 /// The engine of a job that names none.
 pub const ENGINE: &str = "psync";
-/// Engines that do something else with such files.
+/// Engines that do something else with files of a folder.
 const FILE_ENGINES: [&str; 8] =
     ["ftruncate", "falloc", "filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"];
 
@@ -48,7 +48,7 @@ const ALIASES: [(&str, &str); 21] = [
     ("ss_ramp", "steadystate_ramp_time"),
 ];
 
-/// What an option may be set to.
+/// Allowed values of an option.
 #[derive(Clone, Copy)]
 enum Kind {
     /// 0 or 1; a bare word is 1.
@@ -63,17 +63,17 @@ enum Kind {
     Errors,
     /// Bytes of a pattern, as numbers.
     Pattern,
-    /// Files below the contender's folder, which add up.
+    /// Files below the contender's folder; repeated settings add up.
     Files,
     /// Folders below it.
     Folders,
-    /// The form of names of files.
+    /// The template of file names.
     Format,
     /// The name of another job.
     Job,
     /// An engine.
     Engine,
-    /// Text or a setting for logs, of which fio gets nothing.
+    /// Text or a log setting, which is not passed to fio.
     LeftOut,
 }
 
@@ -175,7 +175,7 @@ const OPTIONS: &[(&str, Kind)] = &[
     ("log_entries", LeftOut),
 ];
 
-/// Options that are refused for a reason of their own.
+/// Options that are refused, each with its reason.
 const REFUSED: [(&str, &str); 35] = [
     ("exec_prerun", "runs a command: give it with --command, or before fio in a workload file"),
     ("exec_postrun", "runs a command: give it with --command, or after fio in a workload file"),
@@ -214,28 +214,28 @@ const REFUSED: [(&str, &str); 35] = [
     ("cmd_type", "sends commands to a device"),
 ];
 
-/// An option that may run.
+/// An accepted option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// Its one name.
+    /// Its canonical name.
     pub key: &'static str,
-    /// Its value; None where fio gets nothing of it.
+    /// Its value; None if it is not passed to fio.
     pub value: Option<String>,
-    /// Whether it adds to what it was set to before.
+    /// Whether it adds to an earlier setting.
     pub adds: bool,
 }
 
-/// The one name of an option.
+/// The canonical name of an option.
 pub fn canonical(key: &str) -> &str {
     ALIASES.iter().find(|(other, _)| *other == key).map_or(key, |(_, known)| known)
 }
 
-/// Whether an engine reads and writes what the job names.
+/// Whether an engine transfers data of the job's files.
 pub fn transfers(engine: &str) -> bool {
     TRANSFERS.iter().any(|(known, _)| *known == engine)
 }
 
-/// Whether an engine can have several calls under way.
+/// Whether an engine can have several calls in flight.
 pub fn is_asynchronous(engine: &str) -> bool {
     TRANSFERS.iter().any(|(known, deep)| *known == engine && *deep)
 }
@@ -243,7 +243,7 @@ pub fn is_asynchronous(engine: &str) -> bool {
 /// Checks an option.
 ///
 /// # Errors
-/// It is unknown, may not run, or its value is none that it may have; in a clause that begins with a verb.
+/// It is unknown, not allowed, or has an invalid value; in a clause that begins with a verb.
 pub fn checked(key: &str, value: Option<&str>) -> Result<Checked, String> {
     let key = canonical(key);
     if let Some((_, why)) = REFUSED.iter().find(|(known, _)| *known == key) {
@@ -297,14 +297,14 @@ fn value_of(key: &str, kind: Kind, value: &str) -> Result<String, String> {
     }
 }
 
-/// Numbers as fio writes them, with their units, ranges, shares and lists. Nothing in them is quoted, or has the form of a path.
+/// Numbers as fio writes them, with units, ranges, shares and lists; no quotes, nothing in the form of a path.
 fn numbers(value: &str) -> bool {
     let starts = value.trim_start_matches(['-', '+', ',', '.', ':']).starts_with(|c: char| c.is_ascii_digit());
     let path = value.contains("..") || value.split([':', ',']).any(|part| part.starts_with('/'));
     starts && !path && value.chars().all(|c| c.is_ascii_alphanumeric() || "-+,.:%/_".contains(c))
 }
 
-/// Why a word may not be: for some of them fio has it, and it is refused for a reason.
+/// Why a word is not allowed; for some words of fio, the reason for refusing them.
 fn not_among(key: &str, word: &str, words: &[&str]) -> String {
     match key {
         "rw" if word.contains("trim") => "trims devices; fio trims no files".into(),
@@ -318,13 +318,13 @@ fn not_among(key: &str, word: &str, words: &[&str]) -> String {
     }
 }
 
-/// Whether an option may run.
+/// Whether an option is allowed.
 #[cfg(test)]
 pub fn is_known(key: &str) -> bool {
     OPTIONS.iter().any(|(known, _)| *known == key)
 }
 
-/// Every option that may run, each with a value that it may have.
+/// Every allowed option, each with an allowed value.
 #[cfg(test)]
 pub fn samples() -> Vec<(&'static str, Option<String>)> {
     let sample = |(key, kind): &(&'static str, Kind)| {

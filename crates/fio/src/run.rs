@@ -1,7 +1,7 @@
 //! A job file run by fio itself, in each contender's folder.
-//! In: a job file. Out: a workload whose phases run the job file's stages, one after the other, each from the start that is asked for, and
-//! each from a job file of its own that is written of what was checked. fio lays out all files in a phase before, as it does by itself before
-//! its first job; what it reports of each job is a figure of its own.
+//! In: a job file. Out: a workload whose phases run the job file's stages in order. Each has the requested cache state, and a job file of its
+//! own, written from the checked options. fio lays out all files in a first phase, as it would before its first job. The figures of each job
+//! are reported separately.
 
 use crate::job_file::{Job, JobFile};
 use crate::{meaning, options};
@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use workload::program::Reports;
 use workload::written::{Also, Figure, File, Phase, Work};
 
-/// Bytes of a call from which on bytes a second say more than calls a second.
+/// Block size from which bytes per second are a better figure than calls per second.
 const LARGE: u64 = 128 << 10;
-/// Time that a stage may take beside what its jobs ask for, in seconds.
+/// Seconds that a stage may take in addition to its jobs' settings.
 const BESIDE: f64 = 3600.0;
-/// Letters of a name.
+/// Characters of a name.
 const NAME_LENGTH: usize = 40;
 
 /// How a job file is run.
@@ -25,13 +25,13 @@ pub struct Way {
     pub title: String,
     /// `cold`, `warm` or `as-found`.
     pub start: &'static str,
-    /// As whom fio runs; None: whoever runs the engine.
+    /// User that runs fio; None: the user of the engine.
     pub user: Option<String>,
-    /// How long it may take; None: what it asks for, and an hour.
+    /// Time limit; None: the time set by the jobs, and an hour.
     pub time_limit: Option<String>,
 }
 
-/// A part of fio's report that is shown.
+/// A part of fio's report to show.
 struct Part {
     group: String,
     operation: String,
@@ -80,7 +80,7 @@ fn fio(jobs: String, way: &Way, options: Vec<String>) -> Work {
     Work { command: command.collect(), user: way.user.clone(), input: Some(jobs), ..Work::default() }
 }
 
-/// The phase of a stage with so many earlier jobs and copies.
+/// The phase of a stage that follows this many earlier jobs and copies.
 fn phase(way: &Way, stage: &[Job], earlier: u64, names: &mut BTreeSet<String>) -> Phase {
     let name = unused(&stage.iter().map(|job| &*job.name).collect::<Vec<_>>().join("+"), names);
     let mut parts = parts(stage, u32::from(earlier > 0));
@@ -112,8 +112,8 @@ fn also(part: Part) -> Also {
     Also { group: part.group, figure: part.figure, operation: part.operation, title: part.title, doing: part.doing }
 }
 
-/// What fio reports of a stage: each job, or jobs that it reports as a group (`group_reporting`) together,
-/// with the number of its first group.
+/// The parts of fio's report for a stage: each job, or jobs reported together (`group_reporting`) with the
+/// number of their group, counted from `first`.
 fn parts(stage: &[Job], first: u32) -> Vec<Part> {
     let mut groups: Vec<Vec<&Job>> = Vec::new();
     for job in stage {
@@ -128,7 +128,7 @@ fn parts(stage: &[Job], first: u32) -> Vec<Part> {
             let names = group.iter().map(|job| &*job.name).collect::<Vec<_>>().join("+");
             parts.extend(directions(group, &format!("group {number}"), &names));
         } else {
-            // fio's report does not tell jobs of one name apart: they are one part.
+            // fio's report does not distinguish jobs of the same name: they are one part.
             for part in group.iter().flat_map(|job| directions(&[job], &job.name, &job.name)) {
                 if parts.iter().all(|known: &Part| known.group != part.group) {
                     parts.push(part);
@@ -157,7 +157,7 @@ fn directions(jobs: &[&Job], reported: &str, name: &str) -> Vec<Part> {
     parts.collect()
 }
 
-/// Folders below the contender's that jobs name, those of single files among them.
+/// Folders below the contender's folder that jobs name, including those of single files.
 fn folders(jobs: &[Job]) -> BTreeSet<String> {
     let list = |job: &Job, key: &str| -> Vec<String> {
         job.text(key).map(|value| value.split(':').map(str::to_owned).collect()).unwrap_or_default()
@@ -175,7 +175,7 @@ fn folders(jobs: &[Job]) -> BTreeSet<String> {
     folders
 }
 
-/// What of a job file fio takes without doing it, in a sentence each.
+/// Settings of a job file that fio accepts without effect, a sentence each.
 #[must_use]
 pub fn remarks(file: &JobFile) -> Vec<String> {
     let remark = |job: &Job| {
@@ -191,7 +191,7 @@ pub fn remarks(file: &JobFile) -> Vec<String> {
     file.jobs.iter().filter_map(remark).collect()
 }
 
-/// What all jobs ask for one after the other, and an hour; None where none says how long it takes.
+/// The sum of the times set by all jobs, and an hour; None if no job sets a time.
 fn time_limit(file: &JobFile) -> Option<String> {
     let seconds = |job: &Job, key: &str| job.seconds(key).unwrap_or(0.0);
     let loops = |job: &Job| job.number("loops").unwrap_or(1) as f64;
@@ -202,7 +202,7 @@ fn time_limit(file: &JobFile) -> Option<String> {
     (all > 0.0).then(|| format!("{} s", (all + BESIDE).ceil()))
 }
 
-/// A name of the letters that names may have.
+/// A name reduced to the characters that names may have.
 #[must_use]
 pub fn identifier(text: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };

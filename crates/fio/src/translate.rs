@@ -1,5 +1,5 @@
-//! Simple jobs as steps of Bakeoff's own engine: the same calls at the same places, with its proof of caches and its figures until durable.
-//! In: a job file. Out: a workload, and each line that is done otherwise or not at all, so that the two are not taken for the same.
+//! Simple jobs as steps of Bakeoff's own engine: the same calls at the same offsets, with its cache checks and its durable figures.
+//! In: a job file. Out: a workload, and each line that differs or is dropped, so that the two are not mistaken for the same.
 
 use crate::job_file::{Job, JobFile, Setting};
 use crate::run::{identifier, unused};
@@ -7,13 +7,13 @@ use crate::{meaning, options};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::written::{Also, Figure, File, Fileset, Phase, Work};
 
-/// A call's size where the job names none (fio(1)).
+/// Block size of a job that sets none (fio(1)).
 const BLOCK: u64 = 4096;
-/// Bytes of a call by which files are laid out.
+/// Block size for laying out files.
 const LAY_OUT: u64 = 1 << 20;
-/// Copies of a job that work on one file.
+/// Most copies of a job on one file.
 const SHARING_LIMIT: u64 = 64;
-/// Options that change neither the calls nor what is measured here: how fio reports, and how it names and makes its files.
+/// Options that affect neither the calls nor the measurement: reports, and names and creation of files.
 const WITHOUT_MEANING: [&str; 30] = [
     "group_reporting",
     "new_group",
@@ -46,7 +46,7 @@ const WITHOUT_MEANING: [&str; 30] = [
     "stats",
     "io_submit_mode",
 ];
-/// Options that are translated, or named by [`differences`] where they are not.
+/// Options that are translated, or else reported by [`differences`].
 const TRANSLATED: [&str; 28] = [
     "rw",
     "bs",
@@ -83,14 +83,14 @@ const TRANSLATED: [&str; 28] = [
 pub struct Translation {
     /// As a workload.
     pub workload: File,
-    /// Lines that are left out or done otherwise, with what becomes of them.
+    /// Lines that are dropped or differ, with the effect.
     pub differences: Vec<String>,
 }
 
 /// A job file as steps of Bakeoff's own engine.
 ///
 /// # Errors
-/// A job that has no counterpart: of no known size, or that neither reads nor writes; in a sentence each.
+/// A job without a counterpart: of unknown size, or that neither reads nor writes; a sentence each.
 pub fn translated(file: &JobFile, name: &str, title: &str) -> Result<Translation, Vec<String>> {
     let mut differing: Vec<(usize, String)> = Vec::new();
     let mut problems = Vec::new();
@@ -136,18 +136,18 @@ pub fn translated(file: &JobFile, name: &str, title: &str) -> Result<Translation
     Ok(Translation { workload, differences: differing.into_iter().map(|(_, text)| text).collect() })
 }
 
-/// A job as groups of workers: one, or one for each copy where copies go through one file in order.
+/// A job as groups of workers: one, or one for each copy if copies go through one file in order.
 struct Translated {
     fileset: Fileset,
     works: Vec<Work>,
     reads: bool,
-    /// Whether it can make its files by itself: it writes all of them, and has not to find them there.
+    /// Whether it can create its files itself: it writes all of them, and does not need existing ones.
     makes_files: bool,
     time: Option<f64>,
     ramp: Option<f64>,
 }
 
-/// The names of filesets, and the files of fio's that they are.
+/// The names of filesets, and fio's files behind them.
 #[derive(Default)]
 struct Files {
     names: BTreeSet<String>,
@@ -155,7 +155,7 @@ struct Files {
 }
 
 impl Files {
-    /// The fileset of these files of fio's.
+    /// The fileset for these files of fio.
     fn named(&mut self, files: &str, made: Fileset) -> Result<Fileset, String> {
         if let Some(known) = self.known.get(files) {
             let same = (known.files, known.size, known.per_worker) == (made.files, made.size, made.per_worker);
@@ -172,7 +172,7 @@ impl Files {
     }
 }
 
-/// What of a job is left out or done otherwise, by line.
+/// What is dropped or differs in a job, by line.
 fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     let mut texts: Vec<(usize, String)> = Vec::new();
     let mut differs = |key: &str, why: &str| {
@@ -183,7 +183,7 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     };
     let known = |key: &str| WITHOUT_MEANING.contains(&key) || TRANSLATED.contains(&key);
     job.settings().filter(|(key, _)| !known(key)).for_each(|(key, _)| differs(key, ""));
-    // Values that have no word here: lists for reads and writes, shares of something, ranges.
+    // Values without a counterpart: lists for reads and writes, shares, ranges.
     for key in ["nrfiles", "iodepth", "fsync", "fdatasync", "rwmixread", "rwmixwrite", "rate_iops"] {
         if job.get(key).is_some() && job.number(key).is_none() {
             differs(key, "");
@@ -277,7 +277,7 @@ fn differences(job: &Job, stage: &[Job]) -> Vec<(usize, String)> {
     texts
 }
 
-/// How long it works, where it does so by time.
+/// How long it runs, if it is limited by time.
 fn time(job: &Job) -> Option<f64> {
     job.truth("time_based").then(|| job.seconds("runtime")).flatten()
 }
@@ -299,8 +299,7 @@ fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translat
     let (fileset, shared) = fileset(job, block, files)?;
     let each = fileset.files * fileset.size / block;
     let time = time(job);
-    // fio touches each block once unless it is told not to keep a map of them, reads and writes together, and does the same again in the
-    // next pass of a job that works by time.
+    // fio touches each block once, reads and writes together, unless `norandommap` is set; a job limited by time repeats that in its next pass.
     let order = match (job.pattern().starts_with("rand"), job.truth("norandommap")) {
         (false, _) => "in-order",
         (true, true) => "random",
@@ -336,13 +335,13 @@ fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translat
         sync_call: every("fsync").map(|_| "fsync").or_else(|| every("fdatasync").map(|_| "fdatasync")),
         fsync_on_close: (writes && job.truth("fsync_on_close")).then_some(true),
         read_share: share,
-        // Of fio's copies each has its own rate.
+        // In fio each copy has its own rate.
         rate: job.number("rate_iops").filter(|rate| *rate > 0).map(|rate| rate.saturating_mul(copies)),
         ..Work::default()
     };
     let works = match (shared && copies > 1, order) {
         (false, _) => vec![work],
-        // Workers of one group share its places out, and draw from all of them.
+        // Workers of one group divide its offsets among them; random ones draw from all of them.
         (true, "random") => vec![Work { count: Some(count.unwrap_or(each).saturating_mul(copies)), ..work }],
         // Every copy goes through the whole file, so each is a group of its own.
         (true, _) => apart(&work, job, copies)?,
@@ -352,7 +351,7 @@ fn translate(job: &Job, with_others: bool, files: &mut Files) -> Result<Translat
     Ok(Translated { fileset, works, reads, makes_files, time, ramp })
 }
 
-/// A group for each copy of a job.
+/// One group for each copy of a job.
 fn apart(work: &Work, job: &Job, copies: u64) -> Result<Vec<Work>, String> {
     if copies > SHARING_LIMIT {
         return Err(format!(
@@ -368,7 +367,7 @@ fn apart(work: &Work, job: &Job, copies: u64) -> Result<Vec<Work>, String> {
     Ok((1..=copies).map(one).collect())
 }
 
-/// Which engine here does what one of fio's does: several calls under way at once by io_uring, one by system calls.
+/// The counterpart of fio's engine: io_uring for several calls in flight, system calls for one.
 fn engine(job: &Job) -> Result<&'static str, String> {
     let name = job.text("ioengine").unwrap_or(options::ENGINE);
     let deep = job.number("iodepth").is_some_and(|depth| depth > 1);
@@ -381,7 +380,7 @@ fn engine(job: &Job) -> Result<&'static str, String> {
     }
 }
 
-/// How many files each copy of a job has.
+/// Number of files of each copy of a job.
 fn several(job: &Job) -> u64 {
     match job.text("filename") {
         Some(names) => names.split(':').count() as u64,
@@ -389,7 +388,7 @@ fn several(job: &Job) -> u64 {
     }
 }
 
-/// How many files each copy of a job has, and the bytes of each.
+/// Number of files of each copy of a job, and the bytes of each.
 fn sizes(job: &Job, block: u64) -> Result<(u64, u64), String> {
     let files = several(job);
     let size = match (job.bytes("filesize"), job.bytes("size")) {
@@ -403,7 +402,7 @@ fn sizes(job: &Job, block: u64) -> Result<(u64, u64), String> {
     }
 }
 
-/// The job's files, and whether its copies share them: each has its own, unless they are named.
+/// The job's files, and whether its copies share them: each copy has its own unless they are named.
 fn fileset(job: &Job, block: u64, known: &mut Files) -> Result<(Fileset, bool), String> {
     let (files, size) = sizes(job, block)?;
     let named = job.text("filename");
@@ -419,7 +418,7 @@ fn fileset(job: &Job, block: u64, known: &mut Files) -> Result<(Fileset, bool), 
     Ok((known.named(&of_fio, made)?, shared))
 }
 
-/// What is read, or written over, is written before.
+/// Lays out files that are read or overwritten.
 fn laying_out(one: &Translated) -> Phase {
     let name = format!("lay-out-{}", one.fileset.name);
     let workers = one.works.first().and_then(|work| work.workers);
@@ -448,7 +447,7 @@ fn phase(stage: &[Job], groups: Vec<Translated>, names: &mut BTreeSet<String>) -
         let does = meaning::title(job, one.reads);
         let mixed = one.works.iter().any(|work| work.read_share.is_some());
         let does = if mixed { does.replace("reads", "reads and writes") } else { does };
-        // The copies of a job that is alone are its figure together.
+        // The copies of a job that runs alone share one figure.
         for work in one.works.iter().take(if alone { 1 } else { one.works.len() }) {
             let group = work.name.clone().filter(|_| !alone).unwrap_or_else(|| identifier(&job.name));
             shown.push(Also {
