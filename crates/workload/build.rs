@@ -1,5 +1,5 @@
-//! Builds again when a workload or plan is added, which the compiler alone would not notice.
-//! In: the folders that are compiled in. Out: instructions to cargo.
+//! Reruns the build when a workload or plan is added; cargo does not notice that by itself.
+//! In: the compiled-in folders. Out: instructions to cargo.
 //! Changes within files are noticed without this.
 
 fn main() {

@@ -1,6 +1,6 @@
 //! Prints what a workload compiles to: `cargo run -p bakeoff-workload --example program -- NAME SCALE [option=value...]`.
-//! In: names on the command line. Out: the compiled workload as JSON, the estimate with it.
-//! For looking at what the engine is asked, and for feeding it by hand.
+//! In: names on the command line. Out: the compiled workload as JSON, including the estimate.
+//! For inspecting the engine's input, and for feeding it by hand.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! Ageing profiles: `ages/*.toml`, as workloads are, and how a contender's age and fill are understood.
-//! In: TOML, with its sources named. Out: [`Profile`], and the [`History`] that it means for a volume.
-//! Sizes are steps of a table rather than a formula, so that every machine draws the same.
+//! Ageing profiles: `ages/*.toml`, like workloads, and how a contender's age and fill are parsed.
+//! In: TOML, with its sources named. Out: [`Profile`], and the [`History`] that it defines for a volume.
+//! Sizes are steps of a table and not a formula, so that every machine draws the same.
 
 use crate::ageing::{Churn, FILES_LIMIT, History, LARGEST, Mix};
 use crate::contender::Contender;
@@ -14,19 +14,19 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Share of a volume that can be filled.
+/// Largest share of a volume that can be filled.
 const MOST_FILL: f64 = 0.99;
 
-/// How full a volume is to be, as a person wrote it: a share from 0 to `MOST_FILL`.
+/// A fill level as users write it: a share from 0 to `MOST_FILL`.
 ///
 /// # Errors
-/// It is no share, or more than can be filled.
+/// It is not a share, or above the maximum.
 pub fn parse_fill(text: &str) -> std::result::Result<f64, String> {
     let read = parse_share(text).ok().filter(|share| *share <= MOST_FILL);
     read.ok_or_else(|| format!("`{text}` is not a valid fill: 0 to 99%, such as `80%`"))
 }
 
-/// Commits that are checked out at most.
+/// Most commits to check out.
 const CHECKOUTS_LIMIT: u32 = 100_000;
 
 #[derive(Debug, Deserialize)]
@@ -99,7 +99,7 @@ pub fn parse_profile(name: &str, text: &str, file: &str) -> Result<Profile> {
     profile(name, raw).map_err(|problem| problem.within(text, file))
 }
 
-/// The history that a profile means for a volume of so many bytes, filled to a share of it.
+/// The history of a profile for a volume of this many bytes, filled to a share of it.
 pub fn history(profile: &Profile, volume: u64, fill: f64) -> std::result::Result<History, String> {
     let filled = (volume as f64 * fill) as u64 / 4096 * 4096;
     let largest = ((filled as f64 * profile.largest) as u64).clamp(1 << 20, LARGEST);
@@ -129,7 +129,7 @@ pub fn history(profile: &Profile, volume: u64, fill: f64) -> std::result::Result
     }
 }
 
-/// Bytes that a profile's history writes, roughly: what it fills, and what it churns.
+/// Bytes that a profile's history writes, roughly: filling and churn.
 pub fn writes(profile: &Profile, volume: u64, fill: f64) -> u64 {
     let churned = profile.churn.as_ref().filter(|_| !profile.rewritten).map_or(0.0, |churn| churn.written);
     (volume as f64 * (fill + churned)) as u64
@@ -147,7 +147,7 @@ impl History {
         ((sum / 1_000_000) as u64).max(4096)
     }
 
-    /// Files that it has when it is filled, roughly.
+    /// Files on the filled volume, roughly.
     pub fn expected_files(&self) -> u64 {
         self.filled / self.mean_size()
     }
@@ -230,11 +230,11 @@ fn churn(raw: RawChurn) -> Outcome<ProfileChurn> {
     })
 }
 
-/// Leaves out what axes of age and fill multiply for nothing: a fresh filesystem is empty, and an empty one is fresh, so of
-/// those that differ in nothing else one stays.
+/// Removes repeats from multiplying age and fill: a fresh filesystem is empty, and an empty one is fresh, so of
+/// contenders that differ in nothing else one stays.
 pub fn without_repeats(contenders: Vec<Contender>) -> Vec<Contender> {
     let mut kept: Vec<Contender> = Vec::new();
-    // The fresh ones without what may differ.
+    // The fresh ones, without age and fill.
     let mut bare: Vec<Contender> = Vec::new();
     for mut contender in contenders {
         if contender.ageing().is_some() {

@@ -1,6 +1,6 @@
 //! Axes: sets of values whose product is compared (`mkfs.rmapbt = [0, 1]`, `scheduler = ["none", "bfq"]`).
 //! In: a plan's table, or `NAME=VALUE,VALUE` from a command line. Out: axes, which [`crate::product`] multiplies contenders by.
-//! What a value is and does, the table of the crate `axes` says; here it is read as people write it.
+//! The crate `axes` defines what a value is and does; this module parses values as users write them.
 
 use crate::age_profiles::parse_fill;
 use crate::error::suggestion;
@@ -15,18 +15,18 @@ use std::collections::BTreeMap;
 pub struct Axes {
     /// Values by the axis' name (`mkfs.rmapbt`, `scheduler`), as the table keeps them.
     values: BTreeMap<String, Vec<String>>,
-    /// Combinations that are left out, each by its value on some axes (`scheduler` = `bfq`, `mount.logbsize` = `32k`).
+    /// Excluded combinations, each by its value on some axes (`scheduler` = `bfq`, `mount.logbsize` = `32k`).
     pub exclude: Vec<BTreeMap<String, String>>,
 }
 
-/// Values that one axis may have.
+/// Most values of one axis.
 const VALUES_LIMIT: usize = 1000;
 
 impl Axes {
-    /// Adds an axis as a command line names it: `mkfs.rmapbt=0,1`, `scheduler=none,bfq`. It takes the place of one of the same name.
+    /// Adds an axis in the command line's notation: `mkfs.rmapbt=0,1`, `scheduler=none,bfq`. It replaces one of the same name.
     ///
     /// # Errors
-    /// A name that is no axis, no values, or a value that the axis cannot have.
+    /// An unknown axis, no values, or an invalid value.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let (name, values) = text
             .split_once('=')
@@ -38,10 +38,10 @@ impl Axes {
         self.give(name, &values).map_err(|problem| format!("{text}: {problem}"))
     }
 
-    /// Gives an axis its values, as people write them; without any it is none.
+    /// Sets the values of an axis, as users write them; an empty list removes the axis.
     ///
     /// # Errors
-    /// A name that is no axis, too many values, or one that the axis cannot have.
+    /// An unknown axis, too many values, or an invalid value.
     pub fn give(&mut self, name: &str, values: &[impl AsRef<str>]) -> Result<(), String> {
         if values.len() > VALUES_LIMIT {
             return Err(format!("the axis `{name}` has {} values; the limit is {VALUES_LIMIT}", values.len()));
@@ -54,17 +54,17 @@ impl Axes {
         Ok(())
     }
 
-    /// Takes an axis out.
+    /// Removes an axis.
     pub fn drop(&mut self, name: &str) {
         self.values.remove(name);
     }
 
-    /// Values of an axis; none where it is not varied.
+    /// Values of an axis; none if it does not vary.
     pub fn of(&self, name: &str) -> &[String] {
         self.values.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Adds a combination that is left out, as a command line names it: `mkfs.rmapbt=0,scheduler=bfq`.
+    /// Adds an excluded combination in the command line's notation: `mkfs.rmapbt=0,scheduler=bfq`.
     ///
     /// # Errors
     /// A part that is not `NAME=VALUE`.
@@ -86,10 +86,10 @@ impl Axes {
     }
 }
 
-/// A value as its axis keeps it.
+/// A value in its axis' notation.
 ///
 /// # Errors
-/// There is no such axis, or it cannot have that value.
+/// There is no such axis, or the value is invalid.
 pub fn read(name: &str, value: &str) -> Result<String, String> {
     let named = axes::find(name).ok_or_else(|| {
         let known: Vec<&str> = axes::names().collect();
@@ -99,13 +99,13 @@ pub fn read(name: &str, value: &str) -> Result<String, String> {
         Takes::Words => value.to_owned(),
         Takes::Sizes if value == DEFAULT => value.to_owned(),
         Takes::Sizes => axes::exact_size(parse_bytes(value)?),
-        // Shares are binary fractions: 0.55 times 100 is not quite 55.
+        // Shares are binary fractions: 0.55 times 100 is not exactly 55.
         Takes::Fills => format!("{}%", (parse_fill(value)? * 1e6).round() / 1e4),
     };
     named.axis.check(named.setting, &kept).map(|()| kept)
 }
 
-/// The contender at one value of one axis, under the name that it has there.
+/// The contender at one value of one axis, with the label for it.
 pub(crate) fn placed(contender: &Contender, name: &str, value: &str) -> Contender {
     let mut contender = contender.clone();
     axes::put(&mut contender, name, value);

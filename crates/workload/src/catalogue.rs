@@ -1,6 +1,6 @@
 //! Every workload, plan and option set that can be named: those compiled in, and a user's own.
-//! In: texts of `workloads/`, `plans/`, `ages/` and `contenders.toml`, each with its file. Out: things by name, or the nearest name.
-//! A user's broken file does not stop others: it is kept as a problem, and told when it is asked for.
+//! In: texts of `workloads/`, `plans/`, `ages/` and `contenders.toml`, each with its file. Out: items by name, or the nearest name.
+//! A user's broken file does not affect others: it is kept as a problem, and reported when it is requested.
 
 use crate::age_profiles::{Profile, parse_profile};
 use crate::contender::Contender;
@@ -19,7 +19,7 @@ static AGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/ages");
 const CONTENDERS: &str = include_str!("../published/contenders.toml");
 const ALIASES: &str = include_str!("../published/scheduler-aliases.toml");
 
-/// What a user's file holds.
+/// Content of a user's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A workload, in `workloads/`.
@@ -43,16 +43,16 @@ pub struct WorkCatalogue {
     pub ages: BTreeMap<String, Profile>,
     /// Option sets by name.
     pub contenders: BTreeMap<String, Contender>,
-    /// Names of those that are published, and none of a user's own.
+    /// Names of published option sets, without a user's own.
     published: BTreeSet<String>,
-    /// Old scheduler names and what took their place.
+    /// Old scheduler names and their replacements.
     pub aliases: BTreeMap<String, String>,
     /// Files of a user that cannot be used, with the reason.
     pub problems: Vec<(PathBuf, LanguageError)>,
 }
 
 impl WorkCatalogue {
-    /// What is compiled in.
+    /// The compiled-in items.
     pub fn builtin() -> Result<Self> {
         let mut catalog = WorkCatalogue {
             contenders: parse_contenders(CONTENDERS, "published/contenders.toml")?,
@@ -76,12 +76,12 @@ impl WorkCatalogue {
         Ok(catalog)
     }
 
-    /// The published option set of this name; None where it is a user's own, or none.
+    /// The published option set of this name; None if it is a user's own, or unknown.
     pub fn published(&self, name: &str) -> Option<&Contender> {
         self.contenders.get(name).filter(|_| self.published.contains(name))
     }
 
-    /// Adds what a file holds; what cannot be used, or could not be read, is kept as a problem.
+    /// Adds the content of a file; a file that cannot be used or read is kept as a problem.
     pub fn add(&mut self, kind: Kind, path: &Path, text: std::result::Result<&str, String>) {
         let added = match text {
             Err(why) => Err(Problem::new(format!("cannot be read: {why}")).within("", &path.display().to_string())),
@@ -97,7 +97,7 @@ impl WorkCatalogue {
         }
     }
 
-    /// Adds the workload that a file holds; returns its name.
+    /// Adds the workload of a file; returns its name.
     pub fn add_workload(&mut self, path: &Path, text: &str) -> Result<String> {
         let workload = Workload::parse(text, &path.display().to_string())?;
         let taken = self.workloads.get(&workload.name).map(|there| there.file.clone());
@@ -107,7 +107,7 @@ impl WorkCatalogue {
         Ok(name)
     }
 
-    /// Adds the plan that a file holds; returns its name.
+    /// Adds the plan of a file; returns its name.
     pub fn add_plan(&mut self, path: &Path, text: &str) -> Result<String> {
         let plan = Plan::parse(text, &path.display().to_string())?;
         let taken = self.plans.contains_key(&plan.name).then(|| "another file".to_owned());
@@ -117,7 +117,7 @@ impl WorkCatalogue {
         Ok(name)
     }
 
-    /// Adds the ageing profile that a file holds; returns its name, which is the file's.
+    /// Adds the ageing profile of a file; returns its name, which is the file's.
     pub fn add_age(&mut self, path: &Path, text: &str) -> Result<String> {
         let name = stem(path);
         let profile = parse_profile(&name, text, &path.display().to_string())?;
@@ -132,7 +132,7 @@ impl WorkCatalogue {
         self.ages.get(name).ok_or_else(|| self.missing("age", name, self.ages.keys()))
     }
 
-    /// Adds the contenders that a file holds.
+    /// Adds the contenders of a file.
     pub fn add_contenders(&mut self, path: &Path, text: &str) -> Result<()> {
         for (name, contender) in parse_contenders(text, &path.display().to_string())? {
             let taken = self.contenders.contains_key(&name).then(|| "another file".to_owned());
@@ -152,7 +152,7 @@ impl WorkCatalogue {
         self.plans.get(name).ok_or_else(|| self.missing("plan", name, self.plans.keys()))
     }
 
-    /// Why a name leads nowhere: its file is broken, or nothing has that name.
+    /// Why a name is not found: its file is broken, or nothing has that name.
     fn missing<'a>(&self, what: &str, name: &str, known: impl Iterator<Item = &'a String>) -> LanguageError {
         let broken = self.problems.iter().find(|(path, _)| path.file_stem().is_some_and(|stem| stem == name));
         if let Some((_, problem)) = broken {

@@ -1,6 +1,6 @@
-//! Programs of the user's own, from a workload file, and the figures that they print.
-//! In: `RawWork` and variables. Out: a [`Command`], whole: words, environment, user; its figures, checked.
-//! No shell reads the words, and nothing of the caller's environment comes through, so that a run can be repeated.
+//! A user's own programs, from a workload file, and the figures that they print.
+//! In: `RawWork` and variables. Out: a complete [`Command`]: words, environment, user; its figures, checked.
+//! No shell reads the words, and the caller's environment is not passed on, so that a run can be repeated.
 
 use crate::compile::Outcome;
 use crate::error::Problem;
@@ -14,23 +14,23 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use toml::Spanned;
 
-/// Scripts that come with Bakeoff, for commands of its own workloads and of users'.
+/// Scripts that come with Bakeoff, for commands of built-in and users' workloads.
 static SCRIPTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/workloads/scripts");
-/// Where programs are looked for, unless the environment says otherwise.
+/// Search path for programs, unless the environment sets another.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Private folders of one command.
 const PRIVATE_LIMIT: usize = 16;
 /// Words of one command.
 const WORDS_LIMIT: usize = 4096;
-/// Bytes of the words and the environment of one command together: what execve(2) takes of one word.
+/// Bytes of the words and the environment of one command together: execve(2)'s limit for one word.
 const BYTES_LIMIT: usize = 128 << 10;
 
-/// What every program finds in its environment, whoever calls it.
+/// The environment of every program, independent of the caller's.
 pub fn environment() -> BTreeMap<String, String> {
     [("PATH", PATH), ("LANG", "C.UTF-8"), ("TZ", "UTC")].map(|(name, value)| (name.into(), value.into())).into()
 }
 
-/// The command that work consists of; None where it is work of another kind.
+/// The command of a work table; None if it is work of another kind.
 pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>> {
     let (words, place) = match (&work.command, &work.shell) {
         (None, None) => return belongs_to_commands(work).map(|()| None),
@@ -68,7 +68,7 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
     Ok(Some(command))
 }
 
-/// Folders that a command is to have for itself. Those without which no program works are not among them.
+/// Private folders of a command. The folders that every program needs cannot be private.
 fn private(folders: &[Spanned<String>]) -> Outcome<Vec<String>> {
     const NEEDED: [&str; 3] = ["/dev", "/proc", "/sys"];
     if let Some(one) = folders.get(PRIVATE_LIMIT) {
@@ -88,7 +88,7 @@ fn private(folders: &[Spanned<String>]) -> Outcome<Vec<String>> {
     each.collect()
 }
 
-/// What a command finds on its standard input: a text, or a script that comes with Bakeoff.
+/// A command's standard input: a text, or a script that comes with Bakeoff.
 fn input(work: &RawWork) -> Outcome<String> {
     match (&work.input, &work.script) {
         (None, None) => Ok(String::new()),
@@ -126,7 +126,7 @@ fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
     }
 }
 
-/// A word that is `$` and the name of a variable stands for its value; any other stands for itself.
+/// The value of a variable if a word is `$` and its name; otherwise the word itself.
 fn known(word: &Scalar, place: std::ops::Range<usize>, scope: &Scope) -> Outcome<String> {
     match word.0.strip_prefix('$').is_some_and(|name| scope.contains_key(name)) {
         true => text(&Spanned::new(place, word.clone()), scope),
@@ -165,11 +165,11 @@ fn sound(command: &Command) -> Outcome<()> {
     }
 }
 
-/// Bytes of a command's standard input: what a pipe takes at once (pipe(7)).
+/// Bytes of a command's standard input: the capacity of a pipe (pipe(7)).
 pub const INPUT_LIMIT: usize = 64 << 10;
-/// Figures that one command may print, and parts that it may report.
+/// Most figures that one command may print, and parts that it may report.
 const FIGURES_LIMIT: usize = 64;
-/// Letters of one pattern.
+/// Characters of one pattern.
 const PATTERN_LIMIT: usize = 1000;
 
 /// The figures that a phase's programs print, checked.

@@ -29,12 +29,12 @@ pub const FILESETS_LIMIT: usize = 256;
 pub const PASSES_LIMIT: u64 = 10_000;
 /// Longest pause, phase or time limit, in nanoseconds: a week.
 pub const TIME_LIMIT_NS: u64 = 7 * 86_400_000_000_000;
-/// A phase takes no longer by its own account (its time, its rate), unless the workload says otherwise, in seconds: six hours.
+/// Default limit in seconds for the phase time that the work itself sets (its time, its rate): six hours.
 const TIME_LIMIT_DEFAULT: u64 = 6 * 3_600;
-/// Failed operations at which a phase fails, unless the workload says otherwise: the first.
+/// Default number of failed operations that a phase tolerates: none.
 const ERROR_LIMIT_DEFAULT: u64 = 0;
 
-/// What is being put together; phases refer to filesets by their place in `filesets`.
+/// State of the compilation; phases refer to filesets by their index in `filesets`.
 pub(crate) struct Context<'a> {
     pub raw: &'a RawWorkload,
     pub scope: &'a Scope,
@@ -92,7 +92,7 @@ pub(crate) fn compile(raw: &RawWorkload, scale: &str, resolved: Resolved, seed: 
     Ok(Compiled { program, phases: facts, totals, estimate, scale: scale.to_owned(), settings })
 }
 
-/// Has each of so many clients bring the workers of every group.
+/// Multiplies the workers of every group by the number of clients.
 fn share_out(phases: &mut [Phase], of: u32) -> Outcome<Client> {
     for phase in phases {
         for group in &mut phase.groups {
@@ -108,7 +108,7 @@ fn share_out(phases: &mut [Phase], of: u32) -> Outcome<Client> {
     Ok(Client { number: 0, of, shift: 1 })
 }
 
-/// Operations are told apart by their names and cache states, wherever they are shown.
+/// Operations are identified by name and cache state wherever they are shown.
 fn check_operations(facts: &[PhaseFacts]) -> Outcome<()> {
     let mut known = BTreeSet::new();
     for one in facts.iter().filter(|one| !one.preparation) {
@@ -176,7 +176,7 @@ fn time_limit(raw: &RawWorkload, scope: &Scope) -> Outcome<u64> {
     Ok(limit.div_ceil(1_000_000_000))
 }
 
-/// Index of a fileset in the program; it is compiled when first used.
+/// Index of a fileset in the program; it is compiled at its first use.
 pub(crate) fn fileset_index(context: &mut Context<'_>, name: &toml::Spanned<String>) -> Outcome<usize> {
     let wanted = name.get_ref();
     if let Some(index) = context.filesets.iter().position(|fileset| fileset.name == *wanted) {
@@ -194,7 +194,7 @@ pub(crate) fn fileset_index(context: &mut Context<'_>, name: &toml::Spanned<Stri
     Ok(context.filesets.len() - 1)
 }
 
-/// A fileset of clones or copies: it is all that the other one is, but in another directory.
+/// A fileset of clones or copies: equal to the original, but in another directory.
 fn copies(context: &mut Context<'_>, raw: &RawFileset, of: &toml::Spanned<String>) -> Outcome<Fileset> {
     let another = |one: &RawFileset| one.name.get_ref() == of.get_ref() && one.copies.is_none();
     if !context.raw.filesets.iter().any(another) {
@@ -215,7 +215,7 @@ const CACHES: &[(&str, Cache)] = &[("cold", Cache::Cold), ("warm", Cache::Warm),
 const FIGURES: &[(&str, Figure)] =
     &[("bytes/s", Figure::BytesPerSecond), ("items/s", Figure::ItemsPerSecond), ("seconds", Figure::Seconds)];
 
-/// The figure that is measured, and those that the phase's programs print.
+/// The measured figure, and those that the phase's programs print.
 fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec<OwnFigure>)> {
     let Some(figure) = &raw.figure else { return Ok((usual, Vec::new())) };
     match figure.get_ref() {
@@ -230,7 +230,7 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
     }
 }
 
-/// Figures beside those that are measured of every phase come from what is known to tell them.
+/// Extra figures must come from a source that reports them: programs, the kernel, or a fill.
 fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()> {
     let fills = groups.iter().any(|group| group.steps.iter().any(|step| matches!(step, Step::Fill(_))));
     let known = |own: &&OwnFigure| runs_programs || own.from == DEVICE_WRITTEN || fills && own.from == USABLE_SHARE;
@@ -244,7 +244,7 @@ fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()>
     }
 }
 
-/// Has the programs of a phase print these figures, but for what the kernel counts.
+/// Passes these figures to the programs of a phase, except those that the kernel counts.
 fn give(groups: &mut [Group], figures: &[OwnFigure]) {
     let figures: Vec<OwnFigure> = figures.iter().filter(|own| own.from != DEVICE_WRITTEN).cloned().collect();
     for step in groups.iter_mut().flat_map(|group| &mut group.steps) {
@@ -262,7 +262,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     let mut groups = work::groups(context, raw)?;
     let scope = context.scope;
     let cache = raw.cache.as_ref().map_or(Ok(Cache::AsFound), |field| choice(field, "cache state", CACHES, scope))?;
-    // Of a program only the time is known, unless it says more itself.
+    // For a program only the time is known, unless it prints figures.
     let opaque = groups.iter().all(|group| group.over.is_opaque() || group.over == Over::Volume);
     let runs_programs = groups.iter().all(|group| matches!(group.over, Over::Command | Over::Volume));
     let usual = if opaque { Figure::Seconds } else { Figure::ItemsPerSecond };
@@ -284,7 +284,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         figure,
         figure_group: raw.figure_group.as_ref().map(|group| group.get_ref().clone()),
         share_of: raw.share_of.as_ref().map(|field| text(field, scope)).transpose()?,
-        // A time that the work sets itself is no result.
+        // A duration that the work itself sets is no result.
         preparation: raw.preparation || raw.timed == Some(false),
         own: None,
         needs: raw.needs.iter().map(|name| name.get_ref().clone()).collect(),
@@ -322,7 +322,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     Ok((phase, facts, beside))
 }
 
-/// What the filesystem must be able to do for the phases without which this one makes no sense.
+/// What the filesystem must support for the phases without which this one makes no sense.
 fn needs(raw: &RawWorkload, phase: &RawPhase, before: &[Phase]) -> Outcome<Vec<Need>> {
     let mut needs = BTreeSet::new();
     for name in &phase.needs {
@@ -340,7 +340,7 @@ fn needs(raw: &RawWorkload, phase: &RawPhase, before: &[Phase]) -> Outcome<Vec<N
     Ok(needs.into_iter().collect())
 }
 
-/// What is to be known of a figure that a phase's program prints.
+/// Facts of a figure that a phase's program prints.
 fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure, preparation: bool) -> PhaseFacts {
     let (title, doing) = (format!("{}, {}", facts.title, own.titled()), format!("{} ({})", facts.doing, own.name));
     PhaseFacts {
@@ -355,7 +355,7 @@ fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure, preparation: bool) -> Ph
     }
 }
 
-/// What is to be known of the figure of one more of a phase's groups.
+/// Facts of the figure of another group of a phase.
 fn facts_of_group(facts: &PhaseFacts, also: &RawAlso, scope: &Scope) -> Outcome<PhaseFacts> {
     let title = also.title.clone().unwrap_or_else(|| format!("{}, {}", facts.title, also.group.get_ref()));
     Ok(PhaseFacts {
@@ -401,7 +401,7 @@ fn after(raw: &RawPhase, scope: &Scope) -> Outcome<After> {
     Ok(after)
 }
 
-/// Totals whose phases are all there; one whose phases were left out by their conditions is left out too.
+/// Totals whose phases all exist; a total is left out if a condition left out one of its phases.
 fn totals(raw: &RawWorkload, phases: &[PhaseFacts], scope: &Scope) -> Outcome<Vec<TotalFacts>> {
     raw.totals.iter().filter_map(|total| one_total(total, raw, phases, scope).transpose()).collect()
 }

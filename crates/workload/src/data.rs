@@ -1,4 +1,4 @@
-//! What files hold: the words for it, and the options by which a user sets it for a whole workload.
+//! Contents of files: the words for them, and the options by which a user sets them for a whole workload.
 //! In: a word such as `logs` or `70%`. Out: a [`Content`].
 //! Every workload that lays out files has the options, unless it has an option or variable of the same name.
 
@@ -10,12 +10,12 @@ use crate::scope::text;
 use crate::syntax::{Field, RawOption, RawWorkload, Scalar};
 use toml::Spanned;
 
-/// Option for what files hold.
+/// Option for the contents of files.
 const DATA: &str = "data";
-/// Option for the share of blocks that repeat others.
+/// Option for the share of duplicate blocks.
 const DUPLICATE: &str = "duplicate";
 
-/// Content by its word; a share in percent compresses to nothing, the rest is noise.
+/// Content by its word; a share in percent compresses to nothing, the rest is random.
 pub(crate) fn content(field: &Field, scope: &Scope) -> Outcome<Content> {
     let word = text(field, scope)?;
     let pattern = |pattern| Content { pattern: Some(pattern), ..Content::default() };
@@ -37,7 +37,7 @@ pub(crate) fn content(field: &Field, scope: &Scope) -> Outcome<Content> {
     }
 }
 
-/// Gives a workload with files the options `data` and `duplicate`; empty by default: as the workload has it.
+/// Adds the options `data` and `duplicate` to a workload with files; their default, empty, keeps the workload's own contents.
 pub(crate) fn add_options(raw: &mut RawWorkload) {
     let taken = |name: &str| {
         raw.options.keys().any(|own| own.get_ref() == name) || raw.scales.values().any(|scale| scale.contains_key(name))

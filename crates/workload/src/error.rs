@@ -1,6 +1,6 @@
-//! Errors in what people wrote: one sentence with its place, the nearest known word, and what can be done.
-//! In: a place in a text and a problem. Out: [`LanguageError`], shown as `file:line:column: problem (help)`.
-//! Every reader of this crate's files fails with it, so that all of them speak alike.
+//! Errors in user-written text: one sentence with its position, the nearest known word, and a remedy.
+//! In: a position in a text and a problem. Out: [`LanguageError`], shown as `file:line:column: problem (help)`.
+//! All parsers of this crate return it, so that their errors look the same.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use std::ops::Range;
 /// Result of everything that reads a workload, a plan or a contender file.
 pub type Result<T> = std::result::Result<T, LanguageError>;
 
-/// What is wrong in a file or on a command line, where, and what helps.
+/// An error in a file or on a command line: what, where, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanguageError {
     /// File, or a word such as `command line`.
     pub file: String,
-    /// Line and column, from 1, where the text has one.
+    /// Line and column, from 1, if known.
     pub place: Option<(usize, usize)>,
     /// What is wrong, in one sentence without a full stop.
     pub problem: String,
-    /// What the person can do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for LanguageError {
 
 impl std::error::Error for LanguageError {}
 
-/// A problem before it is known in which text it lies.
+/// A problem that is not yet assigned to a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub span: Option<Range<usize>>,
@@ -50,7 +50,7 @@ impl Problem {
         Problem { span: None, problem: problem.into(), help: None }
     }
 
-    /// Of a word that is none of the known ones.
+    /// A word that is not among the known ones.
     pub fn unknown(what: &str, word: &str, known: &[&str]) -> Self {
         Problem::new(format!("unknown {what} `{word}`")).help(suggestion(word, known))
     }
@@ -60,7 +60,7 @@ impl Problem {
         self
     }
 
-    /// Sets the place, unless a more exact one is known.
+    /// Sets the position, unless a more exact one is known.
     pub fn at(mut self, span: Range<usize>) -> Self {
         self.span.get_or_insert(span);
         self
@@ -76,12 +76,12 @@ impl Problem {
     }
 }
 
-/// Longest word for which a nearest one is looked for, in bytes: longer ones are no slips, and the search grows with the length.
+/// Longest word to compare, in bytes: longer ones are no typing errors, and the cost grows with the length.
 const WORD_LIMIT: usize = 100;
-/// Longest problem or help that is shown, in characters: it may repeat what is in the file.
+/// Longest problem or help to show, in characters: it may repeat parts of the file.
 const SHOWN_LIMIT: usize = 600;
 
-/// A text as far as it is shown.
+/// A text, cut to the shown length.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN_LIMIT) {
         Some((at, _)) => format!("{} ...", &text[..at]),
@@ -89,7 +89,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// The known name that is nearest to `name`, where one is near enough to have been meant.
+/// The known name nearest to `name`, if one is near enough to be a typing error.
 ///
 /// Damerau-Levenshtein distance of at most half the longer name (at least 1), or a known name that begins with
 /// `name`. Upper and lower case count as equal.
@@ -113,12 +113,12 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// The end of an error about an unknown word: "; did you mean `x`?", or nothing where no known one is near.
+/// The end of an error about an unknown word: "; did you mean `x`?", or nothing if no known one is near.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
-/// Help for an unknown word: the nearest known one, and all of them where they are few.
+/// Help for an unknown word: the nearest known one, and all of them if they are few.
 pub fn suggestion(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -147,7 +147,7 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, text[start..offset].chars().count() + 1)
 }
 
-/// Turns what the TOML reader says into this crate's words; serde lists the known names, so the nearest can be named.
+/// Converts errors of the TOML parser; serde lists the known names, so the nearest can be named.
 pub(crate) fn from_toml(error: &toml::de::Error, text: &str, file: &str) -> LanguageError {
     let message = error.message().lines().next().unwrap_or("not readable as TOML").to_owned();
     let problem = match serde_unknown(&message) {
@@ -162,7 +162,7 @@ pub(crate) fn from_toml(error: &toml::de::Error, text: &str, file: &str) -> Lang
     problem.within(text, file)
 }
 
-/// Takes ``unknown field `x`, expected one of `a`, `b` `` apart.
+/// Splits ``unknown field `x`, expected one of `a`, `b` ``.
 fn serde_unknown(message: &str) -> Option<(&str, String, Vec<String>)> {
     let rest = message.strip_prefix("unknown ")?;
     let (what, rest) = rest.split_once(' ')?;

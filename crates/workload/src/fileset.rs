@@ -1,6 +1,6 @@
 //! Filesets of a workload file, compiled.
-//! In: [`RawFileset`] and variables. Out: [`Fileset`] with every number in its limits.
-//! The arithmetic on a fileset's sizes, files and directories that checks and estimates need stands here too.
+//! In: [`RawFileset`] and variables. Out: [`Fileset`] with every number within its limits.
+//! Also the arithmetic on sizes, files and directories for checks and estimates.
 
 use crate::compile::{Outcome, identifier, optional};
 use crate::data;
@@ -48,7 +48,7 @@ pub(crate) fn fileset(raw: &RawFileset, scope: &Scope) -> Outcome<Fileset> {
     Ok(fileset)
 }
 
-/// Clones or copies of another fileset's files, beside it.
+/// Clones or copies of another fileset's files, in a directory next to it.
 pub(crate) fn copy(raw: &RawFileset, of: &Fileset, index: usize, scope: &Scope) -> Outcome<Fileset> {
     let RawFileset { files, layout, names, size, smallest, largest, total, content, compressible, duplicate, .. } = raw;
     let fields = [files, names, size, smallest, largest, total, content, compressible, duplicate];
@@ -67,7 +67,7 @@ pub(crate) fn copy(raw: &RawFileset, of: &Fileset, index: usize, scope: &Scope) 
     Ok(Fileset { name, directory: directory(raw, scope)?, copies: Some(index), ..of.clone() })
 }
 
-/// Relative, and staying below the root.
+/// Relative, and below the root.
 fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
     let Some(field) = &raw.directory else { return Ok(String::new()) };
     let path = text(field, scope)?;
@@ -81,7 +81,7 @@ fn directory(raw: &RawFileset, scope: &Scope) -> Outcome<String> {
     Ok(path)
 }
 
-/// A single name of a file or directory, fit to be put below another.
+/// A single name of a file or directory.
 pub(crate) fn one_name(name: &str) -> Outcome<()> {
     let bad = name.is_empty() || name == "." || name == ".." || name.len() > 64;
     if bad || name.contains(['/', '\\']) || name.chars().any(|character| character.is_control()) {
@@ -110,7 +110,7 @@ fn layout(raw: &RawFileset, files: u64, scope: &Scope) -> Outcome<Layout> {
     })
 }
 
-/// How many files, and how large: `files` with `size` or with `smallest` and `largest`; or `total`, with `largest` for one.
+/// Number and size of files: `files` with `size` or with `smallest` and `largest`; or `total`, with `largest` for one file.
 fn files_and_size(raw: &RawFileset, scope: &Scope) -> Outcome<(u64, Size)> {
     let name = raw.name.get_ref();
     let bytes = |field: &Option<Field>| optional(field.as_ref(), Unit::Bytes, scope);
@@ -178,7 +178,7 @@ pub(crate) fn largest_bytes(fileset: &Fileset) -> u64 {
     }
 }
 
-/// Smallest size of one file, in bytes, but for the last of a total.
+/// Smallest size of one file, in bytes, except the last of a total.
 pub(crate) fn smallest_bytes(fileset: &Fileset) -> u64 {
     match fileset.size {
         Size::Uniform(smallest, _) => smallest,
@@ -186,7 +186,7 @@ pub(crate) fn smallest_bytes(fileset: &Fileset) -> u64 {
     }
 }
 
-/// Mean bytes of so many files of one owner.
+/// Mean total bytes of this many files of one owner.
 pub(crate) fn mean_bytes(fileset: &Fileset, files: u64) -> u64 {
     let (bytes, of) = match fileset.size {
         Size::Uniform(smallest, largest) => (u128::from(smallest) + u128::from(largest), 2),
@@ -195,7 +195,7 @@ pub(crate) fn mean_bytes(fileset: &Fileset, files: u64) -> u64 {
     u64::try_from(bytes * u128::from(files) / of).unwrap_or(u64::MAX)
 }
 
-/// Most bytes of so many files of one owner.
+/// Most total bytes of this many files of one owner.
 pub(crate) fn most_bytes(fileset: &Fileset, files: u64) -> u64 {
     match fileset.size {
         Size::Uniform(_, largest) => largest.saturating_mul(files),
@@ -203,7 +203,7 @@ pub(crate) fn most_bytes(fileset: &Fileset, files: u64) -> u64 {
     }
 }
 
-/// Directories that one owner's files lie in, those that lead to them included.
+/// Directories of one owner's files, including their parents.
 pub(crate) fn directories(fileset: &Fileset) -> u64 {
     match fileset.layout {
         Layout::Flat => 1,

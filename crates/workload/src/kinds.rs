@@ -1,6 +1,6 @@
-//! Kinds of work: what a group's steps are carried out on, a file for each.
-//! In: a group of a program. Out: whether its steps make sense, and what it does to the files as they would stand.
-//! The engine has a file for each of them, too, which performs it; nobody else tells kinds apart.
+//! Kinds of work: the targets of a group's steps, a file for each.
+//! In: a group of a program. Out: whether its steps make sense, and their effect on the simulated files.
+//! The engine also has a file for each kind, which carries it out; no other code distinguishes kinds.
 
 mod aged;
 mod blocks;
@@ -21,7 +21,7 @@ pub(crate) trait Kind {
     /// Whether the steps and settings of a group make sense for it.
     fn check(&self, group: &Group) -> Outcome<()>;
 
-    /// What a group does to the files as they stand, one pass of all its workers.
+    /// The effect of a group on the simulated files, one pass of all its workers.
     fn simulate(&self, world: &mut World, group: &Group) -> Outcome<Work>;
 }
 

@@ -1,5 +1,5 @@
-//! What is asked and what is answered: the workload and plan language, and the types that travel between parts.
-//! In: TOML written by people. Out: checked plans, flat programs, and the outcome types that come back.
+//! Requests and results: the workload and plan language, and the types exchanged between parts.
+//! In: TOML written by users. Out: checked plans, flat programs, and the outcome types.
 //! Knows nothing of devices, filesystems or statistics.
 
 pub mod age_profiles;

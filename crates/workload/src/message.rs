@@ -1,4 +1,4 @@
-//! The agent seam: JSON lines between the runner and the engine's process, versioned.
+//! The agent protocol: JSON lines between the runner and the engine's process, versioned.
 //! In: [`Request`]s, one a line. Out: [`Reply`]s, one a line; the first is [`Reply::Hello`].
 //! The same lines travel over a pipe, a serial port into a guest, or between MPI ranks.
 
@@ -8,31 +8,31 @@ use crate::program::Program;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-/// Version of these messages; both sides must name the same.
+/// Version of this protocol; both sides must use the same.
 pub const PROTOCOL: u32 = 5;
 
-/// Where the runner of a run with many clients finds the one that leads them, in its environment: the path of a socket.
+/// Environment variable with the socket path of the coordinator of several clients, for the runner.
 pub const CLIENTS_AT: &str = "BAKEOFF_CLIENTS_AT";
 
-/// How many clients there are at most, in its environment.
+/// Environment variable with the largest number of clients.
 pub const CLIENTS_THERE: &str = "BAKEOFF_CLIENTS_THERE";
 
 /// Longest line that either side accepts, in bytes.
 pub const LINE_LIMIT: usize = 64 << 20;
 
-/// What is sent as a line, either way. Lines are made and read here and nowhere else, since each place that did would compile all that programs
-/// and outcomes consist of once more.
+/// A message, sent as one line in either direction. Only this module converts lines, since each further place would compile the
+/// serialization of programs and outcomes again.
 pub trait Message: Sized {
-    /// Sends it: its line, at once.
+    /// Sends the message as one line.
     ///
     /// # Errors
-    /// What the system answers where nobody hears any more.
+    /// The system's error if the other side has closed the connection.
     fn send(&self, output: &mut dyn Write) -> io::Result<()>;
 
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// Why it is none of these messages.
+    /// Why it is not a message of this type.
     fn read(line: &[u8]) -> Result<Self, serde_json::Error>;
 }
 
@@ -62,11 +62,11 @@ fn send(output: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     output.flush()
 }
 
-/// What the runner asks.
+/// Requests of the runner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// Take this program; answered by [`Reply::Loaded`]. Replaces an earlier one.
+    /// Load this program; answered by [`Reply::Loaded`]. Replaces an earlier one.
     Load(Box<Program>),
     /// Perform one pass of one phase; answered by [`Reply::Done`] or [`Reply::Failed`], with [`Reply::Progress`] before.
     Perform {
@@ -74,55 +74,55 @@ pub enum Request {
         phase: usize,
         /// Pass, from 0.
         pass: u32,
-        /// Into how many slices it is cut: at the end of each but the last comes [`Reply::Sliced`], and [`Request::GoOn`] begins the next.
+        /// Number of slices: each but the last ends with [`Reply::Sliced`], and [`Request::GoOn`] starts the next.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         slices: u32,
     },
-    /// Begin the next slice of the pass under way.
+    /// Start the next slice of the running pass.
     GoOn,
-    /// The same of one client among several: prepare all, answer [`Reply::Ready`], and begin when [`Request::Start`] says.
+    /// The same for one client among several: prepare all, answer [`Reply::Ready`], and begin at the time in [`Request::Start`].
     PerformTogether {
         /// Index of the phase.
         phase: usize,
         /// Pass, from 0.
         pass: u32,
     },
-    /// Begin the phase that is ready.
+    /// Start the prepared phase.
     Start {
-        /// When, by CLOCK_MONOTONIC of the engine's machine, in nanoseconds.
+        /// Start time, by CLOCK_MONOTONIC of the engine's machine, in nanoseconds.
         at_ns: u64,
     },
-    /// Do not begin the phase that is ready; answered by [`Reply::Failed`].
+    /// Cancel the prepared phase; answered by [`Reply::Failed`].
     Cancel,
-    /// Start engines by way of these words from now on, as `nsenter` into the namespaces of what is mounted for the trial; no words: without.
-    /// Answered by [`Reply::Entering`]. Asked of whoever leads several clients, never of an engine.
+    /// Prefix the engines' command with these words from now on, such as `nsenter` into the namespaces of the trial's mount; empty: no
+    /// prefix. Answered by [`Reply::Entering`]. Sent only to the coordinator of several clients, never to an engine.
     Enter {
-        /// What stands before an engine's own command.
+        /// Words before an engine's own command.
         prefix: Vec<String>,
     },
-    /// Write back what is not yet written on the machines of all clients but the first's, and empty their caches; answered by
-    /// [`Reply::Emptied`]. Asked of whoever leads several clients, never of an engine.
+    /// Write back dirty data on the machines of all clients except the first's, and empty their caches; answered by [`Reply::Emptied`].
+    /// Sent only to the coordinator of several clients, never to an engine.
     EmptyCaches {
-        /// Whether caches are emptied, and not only written back.
+        /// Whether caches are emptied after the write-back.
         drop: bool,
     },
-    /// Read the files of a phase once, outside any clock; answered by [`Reply::Warmed`].
+    /// Read the files of a phase once, untimed; answered by [`Reply::Warmed`].
     Warm {
         /// Index of the phase.
         phase: usize,
     },
-    /// Count the pages of a phase's files that are in the page cache; answered by [`Reply::Cached`]. This opens the files,
-    /// which brings their inodes back into memory: where a phase is to find nothing cached at all, drop once more after it.
+    /// Count the pages of a phase's files that are in the page cache; answered by [`Reply::Cached`]. This opens the files, which loads
+    /// their inodes into memory: for a phase that must start fully uncached, drop caches once more afterwards.
     CountCached {
         /// Index of the phase.
         phase: usize,
     },
     /// Measure the ceiling of this machine's memory; answered by [`Reply::Ceiling`].
     MeasureCeiling,
-    /// Live through a history, so that a filesystem is used; answered by [`Reply::Aged`], with [`Reply::Progress`] before
-    /// (phase 0, bytes written as items and as bytes).
+    /// Carry out a history to age a filesystem; answered by [`Reply::Aged`], with [`Reply::Progress`] before (phase
+    /// 0, bytes written as items and as bytes).
     Age(Box<Ageing>),
-    /// Look how files lie; answered by [`Reply::Surveyed`].
+    /// Read the layout of files; answered by [`Reply::Surveyed`].
     Survey(Box<Survey>),
     /// End; the process exits with status 0.
     Quit,
@@ -136,20 +136,20 @@ fn is_one(slices: &u32) -> bool {
     *slices == 1
 }
 
-/// A phase that the filesystem cannot do.
+/// A phase that the filesystem does not support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lack {
     /// Index of the phase.
     pub phase: usize,
-    /// What it has not, and what the system answered.
+    /// What is unsupported, and the system's error.
     pub why: String,
 }
 
-/// What the engine answers.
+/// Replies of the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// Sent once, unasked.
+    /// Sent once at the start, without a request.
     Hello {
         /// [`PROTOCOL`].
         protocol: u32,
@@ -158,9 +158,9 @@ pub enum Reply {
         /// Process id.
         pid: u32,
     },
-    /// The program is taken.
+    /// The program is loaded.
     Loaded {
-        /// Phases that the filesystem cannot do; they must not be asked for.
+        /// Phases that the filesystem does not support; they must not be requested.
         lacking: Vec<Lack>,
     },
     /// Sent about once a second while a phase runs.
@@ -169,40 +169,40 @@ pub enum Reply {
         phase: usize,
         /// Items completed so far.
         items: u64,
-        /// Items in all, where known.
+        /// Total items, if known.
         of: Option<u64>,
         /// Bytes moved so far.
         bytes: u64,
     },
-    /// So many slices of a pass are done; it waits for [`Request::GoOn`], and ends at anything else.
+    /// Slices of a pass are done. The engine waits for [`Request::GoOn`], and ends on any other message.
     Sliced {
         /// Index of the phase.
         phase: usize,
-        /// How many are done.
+        /// Number of finished slices.
         slices: u32,
     },
-    /// All workers of a phase are ready to begin.
+    /// All workers of a phase are ready to start.
     Ready,
-    /// Engines will be started that way.
+    /// Engines will be started with the prefix.
     Entering,
     /// Caches were written back or emptied.
     Emptied {
-        /// Machines on which that was done.
+        /// Number of machines on which that was done.
         hosts: u32,
-        /// Where it could not be done, and why.
+        /// Machines on which it failed, and why.
         refused: Vec<String>,
     },
     /// A pass is done.
     Done(Box<PhaseOutcome>),
-    /// A pass failed; the agent goes on to the next request.
+    /// A pass failed; the agent continues with the next request.
     Failed {
         /// Index of the phase.
         phase: usize,
-        /// What was done so far, where it could be gathered.
+        /// Results so far, if they could be gathered.
         partial: Option<Box<PhaseOutcome>>,
         /// Why, in one sentence.
         reason: String,
-        /// Something of it was ended from outside, by a signal, which says nothing of what was asked for.
+        /// A process was killed by a signal from outside: the failure is unrelated to the requested work.
         #[serde(default)]
         killed: bool,
     },
@@ -213,18 +213,18 @@ pub enum Reply {
     },
     /// Pages found in the cache.
     Cached {
-        /// Bytes of the phase's files that are cached; absent where the filesystem cannot say.
+        /// Bytes of the phase's files that are cached; absent if the filesystem cannot report them.
         bytes: Option<u64>,
-        /// Files looked at (a sample of 4,096 at most).
+        /// Files checked (a sample of 300 at most).
         files: u64,
     },
     /// The ceiling.
     Ceiling(Ceiling),
-    /// A history was lived through.
+    /// A history was carried out.
     Aged(Box<Aged>),
-    /// How files lie.
+    /// The layout of files.
     Surveyed(Box<Layout>),
-    /// The request could not be carried out at all.
+    /// The request could not be carried out.
     Refused {
         /// Why, in one sentence.
         reason: String,

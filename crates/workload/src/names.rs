@@ -1,6 +1,6 @@
-//! Names in plans and on command lines, held against what is known on this machine.
+//! Names in plans and on command lines, resolved against those known on this machine.
 //! In: a [`Plan`] or a word, and lists of known filesystems, schedulers and ages. Out: contenders, or the nearest
-//! known name. A name is a filesystem or an option set, and either may be followed by `+scheduler`.
+//! known name. A name is a filesystem or an option set, optionally followed by `+scheduler`.
 
 use crate::age_profiles::without_repeats;
 use crate::contender::Contender;
@@ -10,27 +10,27 @@ use crate::product::{AxisFacts, AxisProduct};
 use records::FRESH;
 use std::collections::BTreeMap;
 
-/// What can be named.
+/// The known names.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// Filesystems.
     pub filesystems: &'a [&'a str],
-    /// Schedulers of today's kernels.
+    /// Schedulers of current kernels.
     pub schedulers: &'a [&'a str],
-    /// Old scheduler names and their heirs.
+    /// Old scheduler names and their replacements.
     pub aliases: &'a BTreeMap<String, String>,
     /// Ageing profiles.
     pub ages: &'a [&'a str],
-    /// Option sets beside the plan's own.
+    /// Option sets in addition to the plan's own.
     pub sets: &'a BTreeMap<String, Contender>,
-    /// What filesystems' files say about settings that axes name; one that is not listed takes whatever is asked for.
+    /// Settings for axes, as defined in the filesystems' files; a filesystem that is not listed accepts every setting.
     pub axes: &'a BTreeMap<String, AxisFacts>,
 }
 
 impl Plan {
-    /// The contenders of this plan, axes multiplied out, every name checked and old scheduler names replaced.
+    /// The contenders of this plan, multiplied by its axes, every name checked and old scheduler names replaced.
     ///
-    /// Empty where the plan leaves the choice to whoever runs it.
+    /// Empty if the plan leaves the choice to the user.
     pub fn contenders(&self, known: &Known<'_>) -> Result<Vec<Contender>> {
         let named = self.named_contenders(known)?;
         if named.is_empty() {
@@ -39,7 +39,7 @@ impl Plan {
         Ok(self.multiplied(named, known)?.contenders)
     }
 
-    /// The contenders that this plan names, before its axes multiply them; empty where it names none.
+    /// The contenders that this plan names, before its axes multiply them; empty if it names none.
     pub fn named_contenders(&self, known: &Known<'_>) -> Result<Vec<Contender>> {
         if self.compete.is_empty() {
             return Ok(self.contenders.values().cloned().collect());
@@ -112,7 +112,7 @@ fn by_name(
     Ok(contender)
 }
 
-/// Today's name of a scheduler.
+/// The current name of a scheduler.
 fn current_scheduler(name: &str, known: &Known<'_>) -> std::result::Result<String, Problem> {
     let current = known.aliases.get(name).map_or(name, String::as_str);
     if known.schedulers.contains(&current) {

@@ -1,6 +1,6 @@
 //! A plan: contenders x workloads x how to sample them, and where.
 //! In: TOML in the language of `docs/workloads.md`. Out: [`Plan`], with axes multiplied out on demand.
-//! Names of filesystems, schedulers and workloads are texts here; [`crate::names`] holds them against what is known.
+//! Names of filesystems, schedulers and workloads are texts here; [`crate::names`] resolves them.
 
 use crate::axes::Axes;
 use crate::contender::Contender;
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is to be compared, by which work, how often and where.
+/// What to compare, with which work, how often and where.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Plan {
-    /// Name by which the command line calls it.
+    /// Name on the command line.
     pub name: String,
     /// Heading of the report.
     pub title: String,
-    /// What it is for.
+    /// Its purpose.
     pub about: String,
-    /// Where it runs; None: the command line or the default says.
+    /// Where it runs; None: the command line or the default decides.
     pub place: Option<Place>,
     /// Names to compare: filesystems, sets of `contenders`, either followed by `+scheduler`. Empty: every set in
     /// `contenders`, and if there is none, every filesystem that can compete.
@@ -31,15 +31,15 @@ pub struct Plan {
     pub axes: Axes,
     /// The work, in order.
     pub workloads: Vec<PlannedWork>,
-    /// How often, how exactly, how long.
+    /// Number of samples, precision, budget.
     pub sampling: Sampling,
     /// Seed of orders and of every workload; None: drawn at the start of a run and recorded.
     pub seed: Option<u64>,
-    /// How cold phases are started; None: the command line or the default says.
+    /// How the cold state is produced; None: the command line or the default decides.
     pub cold: Option<ColdWay>,
-    /// What contenders take turns with; None: the command line or the default says.
+    /// What the contenders' turns consist of; None: the command line or the default decides.
     pub turns: Option<Turns>,
-    /// Whether the device is split, into a part for each contender.
+    /// Whether the device is divided into a part for each contender.
     pub split: bool,
 }
 
@@ -51,7 +51,7 @@ pub enum Place {
     Image(u64),
     /// A block device or partition.
     Device(PathBuf),
-    /// A directory on whatever is mounted there.
+    /// A directory on an existing mount.
     Directory(PathBuf),
 }
 
@@ -60,28 +60,28 @@ pub enum Place {
 pub struct PlannedWork {
     /// Name of the workload.
     pub name: String,
-    /// Scale; `quick` where nothing is said.
+    /// Scale; `quick` by default.
     pub scale: String,
     /// Options by name.
     pub settings: BTreeMap<String, String>,
 }
 
-/// How samples are taken. What is None is left to the runner's defaults.
+/// How samples are taken. None leaves a setting to the runner's default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Exactly so many trials of each contender.
+    /// Exact number of trials of each contender.
     pub samples: Option<u32>,
-    /// At least so many.
+    /// Lowest number.
     pub least: Option<u32>,
-    /// At most so many.
+    /// Highest number.
     pub most: Option<u32>,
     /// Stop when the 95 % half-width is below this share of the mean, as a share of 1.
     pub precision: Option<f64>,
     /// Stop after this long.
     pub budget: Option<Duration>,
-    /// What is asked for.
+    /// The goal of the sampling.
     pub until: Until,
-    /// Phases over blocks are repeated until they are steady, as SNIA asks for SSDs.
+    /// Phases over blocks are repeated until they reach steady state, as SNIA requires for SSDs.
     #[serde(default)]
     pub steady: bool,
 }

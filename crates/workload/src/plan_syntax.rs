@@ -1,6 +1,6 @@
 //! The shape of a plan file and of a contender file, key by key.
 //! In: TOML. Out: raw tables turned into [`Plan`] and [`Contender`], with sizes, durations and shares read.
-//! Unknown keys are errors; whether names are known is asked later, in [`crate::names`].
+//! Unknown keys are errors; [`crate::names`] checks later whether names are known.
 
 use crate::age_profiles::parse_fill;
 use crate::axes::Axes;
@@ -75,7 +75,7 @@ struct RawContender {
     devices: Option<Spanned<Scalar>>,
 }
 
-/// Tables of axes: lists of values by name, or by setting within a family, and combinations that are left out.
+/// Tables of axes: lists of values by name, or by setting within a family, and excluded combinations.
 #[derive(Debug, Default)]
 struct RawAxes {
     values: Vec<(String, Vec<Spanned<Scalar>>)>,
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for RawAxes {
     }
 }
 
-/// In the words of an unknown key, so that the nearest is named.
+/// Worded as an unknown key, so that the nearest is named.
 fn unknown_axis<E: serde::de::Error>(key: &str) -> E {
     let mut known: Vec<&str> = ::axes::names().map(|name| name.split('.').next().unwrap_or(name)).collect();
     known.push("exclude");
@@ -187,7 +187,7 @@ pub fn parse_contenders(text: &str, file: &str) -> Result<BTreeMap<String, Conte
     contenders(raw).map_err(|problem| problem.within(text, file))
 }
 
-/// Reads old scheduler names and what took their place, in the form of `published/scheduler-aliases.toml`.
+/// Reads old scheduler names and their replacements, in the form of `published/scheduler-aliases.toml`.
 pub fn parse_aliases(text: &str, file: &str) -> Result<BTreeMap<String, String>> {
     limit_length(text, file, FILE_LIMIT)?;
     toml::from_str(text).map_err(|error| -> LanguageError { from_toml(&error, text, file) })
@@ -273,7 +273,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
 fn axes(raw: RawAxes) -> Outcome<Axes> {
     let mut axes = Axes::default();
     for (name, values) in raw.values {
-        // Each by itself first, so that a value that cannot be is found where it stands.
+        // Each value is checked separately first, so that an error has the position of the value.
         for value in &values {
             read(value, |text| crate::axes::read(&name, text))?;
         }

@@ -1,6 +1,6 @@
-//! Multiplying contenders by axes, with what each filesystem's file says about settings.
+//! Multiplies contenders by axes, using the settings defined in each filesystem's file.
 //! In: contenders, axes, and [`AxisFacts`] by filesystem. Out: an [`AxisProduct`]: the contenders, and what was not multiplied, in words.
-//! An axis applies to filesystems that know it; the others enter once. A setting that nobody knows is an error.
+//! An axis applies to filesystems that know it; the others enter once. A setting that no filesystem knows is an error.
 
 use crate::axes::{self, Axes};
 use crate::contender::Contender;
@@ -11,35 +11,35 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Contenders that a product may make.
 pub const PRODUCT_LIMIT: usize = 1000;
-/// The value in a rule that stands for any value but [`DEFAULT`].
+/// Matches any value in a rule except [`DEFAULT`].
 const ANY: &str = "*";
 
-/// What a filesystem's file says about settings that axes may name.
+/// Settings for axes, as defined in a filesystem's file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AxisFacts {
     /// Its mkfs settings by name.
     pub mkfs: BTreeMap<String, SettingFacts>,
-    /// Keys of the mount options that it knows; None: whatever is asked for is tried.
+    /// Keys of the mount options that it knows; None: every option is accepted.
     pub mount: Option<BTreeSet<String>>,
-    /// It makes volumes on several devices.
+    /// It supports volumes on several devices.
     pub several_devices: bool,
     /// Combinations that exclude each other.
     pub excludes: Vec<Exclusion>,
 }
 
-/// What is known about one mkfs setting.
+/// Facts about one mkfs setting.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingFacts {
-    /// It is on or off: `on`, `off`, `1`, `0`, `true` and `false` are its values.
+    /// A switch: `on`, `off`, `1`, `0`, `true` and `false` are its values.
     pub switch: bool,
-    /// The only values that it takes; empty: mkfs decides.
+    /// The only allowed values; empty: mkfs decides.
     pub values: Vec<String>,
 }
 
 /// Settings that exclude each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Exclusion {
-    /// Values by axis (`mkfs.crc` = `off`); `*` stands for any.
+    /// Values by axis (`mkfs.crc` = `off`); `*` matches any.
     pub when: BTreeMap<String, String>,
     /// Why.
     pub because: String,
@@ -48,14 +48,14 @@ pub struct Exclusion {
 /// A product.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AxisProduct {
-    /// The contenders, each with a label of its own and its place on each axis.
+    /// The contenders, each with its own label and its value on each axis.
     pub contenders: Vec<Contender>,
-    /// What was left out or not multiplied, a sentence each.
+    /// What was excluded or not multiplied, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Axes {
-    /// Every contender at every combination that its filesystem knows, minus the excluded ones; fails beyond [`PRODUCT_LIMIT`].
+    /// Every contender at every combination that its filesystem knows, except excluded ones; fails beyond [`PRODUCT_LIMIT`].
     pub fn product(
         &self,
         contenders: Vec<Contender>,
@@ -90,17 +90,17 @@ impl Axes {
     }
 }
 
-/// A combination with its values as their axes keep them; what an axis does not take is nobody's value.
+/// A combination with its values in their axes' notation; a value that is invalid there stays as it is and matches nothing.
 fn as_kept(row: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let kept = |axis: &str, value: &String| axes::read(axis, value).unwrap_or_else(|_| value.clone());
     row.iter().map(|(axis, value)| (axis.clone(), kept(axis, value))).collect()
 }
 
-/// Which filesystems an axis reaches, and with which of its values.
+/// Filesystems to which an axis applies, and with which values.
 struct Reach {
     /// Filesystems that do not know it.
     without: BTreeSet<String>,
-    /// Values that a filesystem does not take.
+    /// Values that a filesystem does not accept.
     refused: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -142,7 +142,7 @@ impl Reach {
         self.refused.get(filesystem).is_some_and(|refused| refused.contains(value))
     }
 
-    /// The contender at each value, or as it is where its filesystem does not know the axis.
+    /// The contender at each value, or unchanged if its filesystem does not know the axis.
     fn along(&self, contender: &Contender, axis: &str, values: &[String]) -> Vec<Contender> {
         if self.without.contains(&contender.filesystem) {
             return vec![contender.clone()];
@@ -166,7 +166,7 @@ impl Reach {
     }
 }
 
-/// Whether a filesystem knows an axis, and what it says about its values.
+/// Whether a filesystem knows an axis, and the facts about its setting.
 enum Known<'a> {
     No,
     Yes(Option<&'a SettingFacts>),
@@ -240,7 +240,7 @@ fn unknown(axis: &str, filesystems: &BTreeSet<&str>, facts: &BTreeMap<String, Ax
     format!("the axis `{axis}` is unknown to {} ({hint})", names.join(", "))
 }
 
-/// The error for a value that no contender's filesystem takes.
+/// The error for a value that no contender's filesystem accepts.
 fn not_taken(axis: &str, value: &str, filesystems: &BTreeSet<&str>, facts: &BTreeMap<String, AxisFacts>) -> String {
     let takes = filesystems.iter().filter_map(|name| match facts.get(*name)?.knows(axis) {
         Known::Yes(Some(setting)) if setting.switch => Some(format!("{name} takes on or off")),
@@ -250,7 +250,7 @@ fn not_taken(axis: &str, value: &str, filesystems: &BTreeSet<&str>, facts: &BTre
     format!("the axis `{axis}` cannot have the value `{value}` ({})", takes.collect::<Vec<_>>().join("; "))
 }
 
-/// Takes out what filesystems' own rules exclude, and says so once for each rule.
+/// Removes contenders that the filesystems' own rules exclude, with a note for each rule.
 fn leave_out(field: &mut AxisProduct, facts: &BTreeMap<String, AxisFacts>) {
     let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
     field.contenders.retain(|contender| {
@@ -267,7 +267,7 @@ fn leave_out(field: &mut AxisProduct, facts: &BTreeMap<String, AxisFacts>) {
     }
 }
 
-/// Whether a contender stands at a value of an axis, where `*` is any value, and values of switches may be written in several ways.
+/// Whether a contender has a value on an axis. `*` matches any value, and switches match in any notation.
 fn is_at(contender: &Contender, axis: &str, value: &str) -> bool {
     let Some(at) = contender.axes.get(axis).filter(|at| *at != DEFAULT) else {
         return false;

@@ -1,4 +1,4 @@
-//! Sizes, durations, counts and shares as people write them: `5 GiB`, `50 kB`, `1 s`, `30_000`, `10 %`.
+//! Sizes, durations, counts and shares as users write them: `5 GiB`, `50 kB`, `1 s`, `30_000`, `10 %`.
 //! In: text, possibly with `$variables` and `+ - * /` between terms. Out: bytes, nanoseconds or plain numbers, exact.
 //! Decimal units are powers of 1000, binary ones (`KiB`, and the single letters that dd and util-linux use) of 1024.
 
@@ -7,13 +7,13 @@ pub use records::show_bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Variables in force: each stands for a text.
+/// Variables in scope and their text.
 pub(crate) type Scope = BTreeMap<String, String>;
 
-/// Variables that stand for others are followed this deep.
+/// Depth limit for variables that refer to other variables.
 const DEPTH_LIMIT: u32 = 8;
 
-/// Largest value of any quantity: 2^60, far from what 64 bits overflow at.
+/// Largest value of any quantity: 2^60, far below the overflow of 64 bits.
 pub const QUANTITY_LIMIT: u64 = 1 << 60;
 
 const SIZES: &[(&str, u64)] = &[
@@ -45,7 +45,7 @@ const TIMES: &[(&str, u64)] = &[
     ("d", 86_400_000_000_000),
 ];
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Plain,
@@ -65,17 +65,17 @@ impl Unit {
     }
 }
 
-/// A number of bytes that a person wrote: `20G`, `5 GiB`, `50 kB`, `4096`.
+/// A number of bytes as users write it: `20G`, `5 GiB`, `50 kB`, `4096`.
 pub fn parse_bytes(text: &str) -> std::result::Result<u64, String> {
     in_words(evaluate(text, Unit::Bytes, &Scope::new()))
 }
 
-/// A duration that a person wrote: `10m`, `1.5 s`, `2h`.
+/// A duration as users write it: `10m`, `1.5 s`, `2h`.
 pub fn parse_duration(text: &str) -> std::result::Result<Duration, String> {
     in_words(evaluate(text, Unit::Nanoseconds, &Scope::new())).map(Duration::from_nanos)
 }
 
-/// A share that a person wrote, between 0 and 1: `5%`, `5 %`, `2.5%`; nothing at all is `0` with or without the sign.
+/// A share as users write it, between 0 and 1: `5%`, `5 %`, `2.5%`; `0` with or without the percent sign.
 pub fn parse_share(text: &str) -> std::result::Result<f64, String> {
     if text.trim() == "0" {
         return Ok(0.0);
@@ -94,7 +94,7 @@ fn in_words<T>(result: std::result::Result<T, Problem>) -> std::result::Result<T
     })
 }
 
-/// Value of a text as the wanted unit. A plain number will do for bytes and percent.
+/// Value of a text in the wanted unit. A plain number is accepted for bytes and percent.
 pub(crate) fn evaluate(text: &str, wanted: Unit, scope: &Scope) -> std::result::Result<u64, Problem> {
     let (value, unit) = sum(text, scope, DEPTH_LIMIT)?;
     let fits = unit == wanted || (unit == Unit::Plain && matches!(wanted, Unit::Bytes | Unit::Percent));
@@ -115,7 +115,7 @@ pub(crate) fn evaluate(text: &str, wanted: Unit, scope: &Scope) -> std::result::
         .ok_or_else(|| Problem::new(format!("`{text}` is larger than 2^60")))
 }
 
-/// An exact share of two whole numbers, so that `1.5 GiB` and `$size / 3` are not rounded on the way.
+/// An exact fraction of two integers, so that `1.5 GiB` and `$size / 3` are not rounded in between.
 #[derive(Debug, Clone, Copy)]
 struct Exact {
     numerator: u128,
@@ -136,10 +136,10 @@ impl Exact {
 
 type Term = (Exact, Unit);
 
-/// Joins what stands before an operator and behind it, of a text.
+/// Combines the operands before and after an operator; the texts are the operator and the whole quantity.
 type Join = fn(Term, Term, &str, &str) -> std::result::Result<Term, Problem>;
 
-/// Parts between operators, each joined to what stands before it, from the left.
+/// Parts between operators, combined from the left.
 fn joined(
     words: &[String],
     (operators, join): ([&str; 2], Join),
@@ -230,7 +230,7 @@ fn with_unit(number: Exact, unit: &str, text: &str) -> std::result::Result<Term,
     } else if let Some((_, factor)) = TIMES.iter().find(|(name, _)| *name == unit) {
         (*factor, Unit::Nanoseconds)
     } else {
-        // The long names first, so that `kib` is told of `KiB` and not of `k`.
+        // Long names first, so that the suggestion for `kib` is `KiB` and not `k`.
         let mut known: Vec<&str> = SIZES.iter().chain(TIMES).map(|(name, _)| *name).collect();
         known.sort_by_key(|name| std::cmp::Reverse(name.len()));
         let problem = Problem::unknown("unit", unit, &known);

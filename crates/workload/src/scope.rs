@@ -1,6 +1,6 @@
-//! Variables of a workload: what its scale, its options and the user's settings make of `$name`.
-//! In: the raw file, a scale, settings. Out: a [`Scope`] in which every variable has its text.
-//! Later words win: option default, scale, chosen value of an option, setting of the user.
+//! Variables of a workload: the values of `$name` from its scale, its options and the user's settings.
+//! In: the raw file, a scale, settings. Out: a [`Scope`] with the text of every variable.
+//! Later sources win: option default, scale, chosen value of an option, setting of the user.
 
 use crate::error::Problem;
 use crate::quantity::{Scope, Unit, evaluate, look_up};
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 /// Variables and options that one workload may have.
 const NAMES_LIMIT: usize = 256;
 
-/// What every workload has that has no option of that name: how many clients carry it out side by side.
+/// Option of every workload that has none of this name: how many clients carry it out in parallel.
 pub const CLIENTS: &str = "clients";
 
-/// Clients at most.
+/// Most clients.
 const CLIENTS_LIMIT: u64 = 1 << 20;
 
 type Outcome<T> = std::result::Result<T, Problem>;
@@ -24,11 +24,11 @@ type Outcome<T> = std::result::Result<T, Problem>;
 pub(crate) struct Resolved {
     pub scope: Scope,
     pub settings: BTreeMap<String, String>,
-    /// Clients that carry the work out side by side, where somebody said how many.
+    /// Clients that carry out the work in parallel, if their number is set.
     pub clients: Option<u32>,
 }
 
-/// What may be set, from the raw file.
+/// The options of a raw file.
 pub(crate) fn options(raw: &RawWorkload) -> Outcome<Vec<OptionFacts>> {
     if raw.scales.is_empty() {
         return Err(Problem::new("a workload needs at least one scale").help("add a table `[scales.full]`"));
@@ -137,7 +137,7 @@ fn choose(scope: &mut Scope, name: &str, option: &RawOption, asked: &BTreeMap<St
     Ok(())
 }
 
-/// Takes `a:b:c` apart; parts that are not given come from the default.
+/// Splits `a:b:c`; missing parts come from the default.
 fn split_parts(scope: &mut Scope, name: &str, option: &RawOption) -> Outcome<()> {
     if option.parts.is_empty() {
         return Ok(());
@@ -157,7 +157,7 @@ fn split_parts(scope: &mut Scope, name: &str, option: &RawOption) -> Outcome<()>
     Ok(())
 }
 
-/// Text of a field; a variable standing alone is replaced, however deep it leads.
+/// Text of a field; a field that is only a variable is replaced by its value, at any depth.
 pub(crate) fn text(field: &Field, scope: &Scope) -> Outcome<String> {
     word(&field.get_ref().0, scope).map_err(|problem| problem.at(field.span()))
 }
@@ -187,7 +187,7 @@ pub(crate) fn choice<T: Copy>(field: &Field, what: &str, known: &[(&str, T)], sc
     })
 }
 
-/// Truth in a field; absent is false.
+/// Boolean in a field; absent is false.
 pub(crate) fn truth(field: Option<&Field>, scope: &Scope) -> Outcome<bool> {
     let known = [("true", true), ("false", false), ("yes", true), ("no", false)];
     field.map_or(Ok(false), |field| choice(field, "truth value", &known, scope))

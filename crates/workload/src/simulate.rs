@@ -1,13 +1,13 @@
-//! The files of a workload as they would stand while its phases go by.
-//! In: groups, one after the other, each simulated by its kind of work. Out: what each does in items and bytes, or why it cannot be done.
-//! Only numbers are kept, so a workload of 2^40 files is walked through at once.
+//! Simulates the files of a workload through its phases.
+//! In: groups in order, each simulated by its kind of work. Out: items and bytes of each, or why it cannot be done.
+//! Only numbers are kept, so a workload of 2^40 files takes no longer.
 
 use crate::error::Problem;
 use crate::fileset::{self, mean_bytes, most_bytes};
 use crate::program::{Fileset, Group, Layout, Step, any};
 use std::collections::BTreeMap;
 
-/// What a group does, all its workers together, one pass.
+/// The work of a group, all its workers together, one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub items: u64,
@@ -15,29 +15,29 @@ pub(crate) struct Work {
     pub bytes_read: u64,
 }
 
-/// One fileset at one moment, for each owner.
+/// State of one fileset at one moment, for each owner.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct State {
-    /// Files that exist; those with the lowest numbers.
+    /// Existing files: those with the lowest numbers.
     pub files: u64,
-    /// Bytes from the start, end to end, that have been written where the fileset is used by blocks.
+    /// Bytes from the start, end to end, that were written, if the fileset is used by blocks.
     pub bytes: Option<u64>,
     /// Owners: more than one for a fileset per worker.
     pub owners: u64,
-    /// Its directories are there.
+    /// Its directories exist.
     pub directories: bool,
 }
 
 pub(crate) struct World<'a> {
     pub filesets: &'a [Fileset],
     pub states: Vec<State>,
-    /// Files, mean bytes and most bytes that were renamed into directories of no fileset.
+    /// Files, mean bytes and most bytes that were renamed into directories outside all filesets.
     pub elsewhere: (u64, u64, u64),
-    /// The root was made for snapshots.
+    /// The root was prepared for snapshots.
     pub prepared: bool,
-    /// Snapshots by their numbers, with the files as they stood.
+    /// Snapshots by number, with the state of the files in each.
     pub snapshots: BTreeMap<u64, Vec<State>>,
-    /// Number of the device that is gone.
+    /// Number of the lost device.
     pub lost: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Directories of all filesets, whether there yet or not.
+    /// Directories of all filesets, whether they exist yet or not.
     pub fn directories(&self) -> u64 {
         let each = |(fileset, state): (&Fileset, &State)| fileset::directories(fileset).saturating_mul(state.owners);
         self.filesets.iter().zip(&self.states).map(each).fold(0, u64::saturating_add)
@@ -76,7 +76,7 @@ impl<'a> World<'a> {
         sum
     }
 
-    /// Owners of a fileset, as a group with its workers finds or makes them.
+    /// Owners of a fileset, as found or set by a group with its workers.
     pub fn owners(&mut self, group: &Group, index: usize) -> u64 {
         if self.filesets[index].per_worker {
             self.states[index].owners = u64::from(group.workers);
@@ -85,7 +85,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// The error of a range that does not lie within what is there.
+/// The error for a range beyond the existing items.
 pub(crate) fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Problem {
     let last = group.first.saturating_add(group.count.unwrap_or(1));
     Problem::new(format!(
@@ -96,17 +96,17 @@ pub(crate) fn beyond(group: &Group, there: u64, what: &str, name: &str) -> Probl
     .help("use fewer files: lower `count` or `first`")
 }
 
-/// Whether files are made.
+/// Whether files are created.
 pub(crate) fn creates(steps: &[Step]) -> bool {
     any(steps, &|step| matches!(step, Step::Create | Step::LinkTmpfile))
 }
 
-/// Whether files are fewer, or elsewhere, after the steps.
+/// Whether files are removed or moved by the steps.
 pub(crate) fn leaves_less(steps: &[Step]) -> bool {
     share_left(steps, 1.0) < 1.0 || any(steps, &|step| *step == Step::Rmdir)
 }
 
-/// Share of the items that still stand in their fileset after the steps.
+/// Share of the items that are still in their fileset after the steps.
 pub(crate) fn share_left(steps: &[Step], mut left: f64) -> f64 {
     for step in steps {
         left = match step {
@@ -122,7 +122,7 @@ pub(crate) fn share_left(steps: &[Step], mut left: f64) -> f64 {
     left
 }
 
-/// How often a step is done on each item, shares counted in part.
+/// How often a step is done per item, with shares counted as fractions.
 pub(crate) fn times(steps: &[Step], wanted: &Step) -> f64 {
     let each = |step: &Step| match step {
         Step::Share(percent, inner) => f64::from(*percent) / 100.0 * times(inner, wanted),

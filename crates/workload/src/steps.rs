@@ -1,6 +1,6 @@
-//! Whether the steps of one group make sense: on what they are carried out, and which file is open when.
+//! Whether the steps of one group make sense: on which target they run, and which file is open when.
 //! In: a [`Group`]. Out: nothing, or what is wrong with it, in one sentence.
-//! A program that passes never closes what is not open, nor leaves a descriptor behind.
+//! A valid program never closes a file that is not open, and leaves no descriptor open.
 
 use crate::compile::Outcome;
 use crate::error::Problem;
@@ -34,7 +34,7 @@ pub(crate) fn closes_what_it_opens(group: &Group) -> Outcome<()> {
     }
 }
 
-/// Flags that have no meaning where each item is a file of its own.
+/// Rejects flags that have no meaning if each item is a separate file.
 pub(crate) fn without_block_settings(group: &Group) -> Outcome<()> {
     let io = &group.io;
     let wrong = [
@@ -55,7 +55,7 @@ pub(crate) fn without_block_settings(group: &Group) -> Outcome<()> {
     }
 }
 
-/// Only files are listed by readdir.
+/// Only files are listed in readdir order.
 pub(crate) fn not_by_readdir(group: &Group, what: &str) -> Outcome<()> {
     match group.order {
         Order::Readdir | Order::Follow => Err(Problem::new(format!("{what} cannot be in readdir order"))
@@ -64,7 +64,7 @@ pub(crate) fn not_by_readdir(group: &Group, what: &str) -> Outcome<()> {
     }
 }
 
-/// Whether only steps that are allowed on a kind of work stand in a group.
+/// Whether a group has only steps that are allowed on a kind of work.
 pub(crate) fn only(steps: &[Step], what: &str, allowed: &dyn Fn(&Step) -> bool) -> Outcome<()> {
     for step in steps {
         match step {
@@ -76,7 +76,7 @@ pub(crate) fn only(steps: &[Step], what: &str, allowed: &dyn Fn(&Step) -> bool) 
     Ok(())
 }
 
-/// Follows what is open; steps in a share must leave things as they found them.
+/// Tracks what is open; steps in a share must end in the state in which they began.
 fn follow(steps: &[Step], mut open: Open) -> Outcome<Open> {
     for step in steps {
         open = match (step, open) {
@@ -123,7 +123,7 @@ fn wants_writing(step: &Step) -> bool {
     matches!(step, Step::Fallocate | Step::PunchHole | Step::Truncate(_) | Step::LinkTmpfile)
 }
 
-/// Steps on a file that is open, in whichever way.
+/// Steps on a file that is open, for reading or writing.
 fn wants_open(step: &Step) -> bool {
     let attributes = matches!(step, Step::SetXattr(_) | Step::GetXattr | Step::SetAcl | Step::GetAcl);
     attributes || matches!(step, Step::Readahead | Step::DropCached)

@@ -1,6 +1,6 @@
-//! The shape of a workload file, key by key, before variables are put in.
-//! In: TOML. Out: raw tables whose values remember their place, so that later errors can name line and column.
-//! Unknown keys are errors everywhere; the reference for people is `docs/workloads.md`.
+//! The shape of a workload file, key by key, before variables are expanded.
+//! In: TOML. Out: raw tables whose values keep their position, so that later errors can name line and column.
+//! Unknown keys are errors everywhere; the reference for users is `docs/workloads.md`.
 
 use crate::program::{Reports, VolumeTool};
 use serde::Deserialize;
@@ -12,11 +12,11 @@ use std::marker::PhantomData;
 use strum::IntoStaticStr;
 use toml::Spanned;
 
-/// A value that may be, or contain, `$variables`; kept as text. Numbers and truth values may be written bare.
+/// A value that may be, or contain, `$variables`; kept as text. Numbers and booleans may be written bare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scalar(pub String);
 
-/// A value and its place.
+/// A value and its position.
 pub(crate) type Field = Spanned<Scalar>;
 
 impl<'de> Deserialize<'de> for Scalar {
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Scalar {
 #[derive(Debug, Clone)]
 pub(crate) struct Many<T>(pub Vec<T>);
 
-/// Each of several values, with the place of them all.
+/// Each of several values, with the position of the whole list.
 pub(crate) fn each(many: &Option<Spanned<Many<Scalar>>>) -> impl Iterator<Item = Field> + '_ {
     many.iter().flat_map(|many| many.get_ref().0.iter().map(|one| Spanned::new(many.span(), one.clone())))
 }
@@ -180,7 +180,7 @@ pub(crate) struct RawPhase {
     pub work: Many<RawWork>,
 }
 
-/// Another group of the phase whose figure is shown beside.
+/// Another group of the phase whose figure is shown as well.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawAlso {
@@ -191,7 +191,7 @@ pub(crate) struct RawAlso {
     pub doing: Option<String>,
 }
 
-/// A word for a figure that is measured; or one or more that a program prints.
+/// A word for a measured figure; or one or more that a program prints.
 #[derive(Debug, Clone)]
 pub(crate) enum RawFigure {
     Measured(Scalar),
@@ -285,7 +285,7 @@ pub(crate) struct RawWork {
     pub arrivals: Option<Field>,
 }
 
-/// A step: a bare word, or a table with one key for those that need more.
+/// A step: a bare word, or a table with one key for those with arguments.
 #[derive(Debug, Clone, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -359,7 +359,7 @@ pub(crate) struct RawTrace {
     pub checksum: String,
 }
 
-/// What is done with a recorded run.
+/// A step of a recorded run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawTraceStep {

@@ -1,5 +1,5 @@
-//! Whether a whole program can be done, and what it takes: its phases are walked through on paper, files counted.
-//! In: a compiled [`Program`]. Out: an [`Estimate`], or the first phase that asks for what cannot be, and why.
+//! Whether a whole program can run, and what it takes: its phases are simulated, files counted.
+//! In: a compiled [`Program`]. Out: an [`Estimate`], or the first impossible phase, and why.
 //! Counts are exact; bytes of random sizes count with their mean, and with their largest for the worst case.
 
 use crate::compile::Outcome;
@@ -12,7 +12,7 @@ use crate::quantity::QUANTITY_LIMIT;
 use crate::simulate::{World, leaves_less};
 use std::ops::Range;
 
-/// Items that one pass of a phase may have.
+/// Most items in one pass of a phase.
 const ITEMS_LIMIT: u64 = 1 << 48;
 
 pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estimate> {
@@ -50,7 +50,7 @@ pub(crate) fn check(program: &Program, spans: &[Range<usize>]) -> Outcome<Estima
     Ok(estimate)
 }
 
-/// Two filesets in one directory would take each other's files for their own.
+/// Two filesets in one directory would use each other's files.
 fn apart(program: &Program) -> Outcome<()> {
     for (index, fileset) in program.filesets.iter().enumerate() {
         let same = program.filesets[..index].iter().find(|earlier| earlier.directory == fileset.directory);
@@ -65,7 +65,7 @@ fn apart(program: &Program) -> Outcome<()> {
     Ok(())
 }
 
-/// A fileset per worker must find the same workers in every phase, or some would look for files that nobody made.
+/// A fileset per worker must have the same workers in every phase, or some would look for files that do not exist.
 fn same_owners(program: &Program) -> std::result::Result<(), (usize, Problem)> {
     for (index, fileset) in program.filesets.iter().enumerate().filter(|(_, fileset)| fileset.per_worker) {
         let mut before: Option<(u32, &str)> = None;
@@ -91,7 +91,7 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
     let passes = u64::from(phase.passes);
     let mut part = PhaseEstimate { name: phase.name.clone(), ..PhaseEstimate::default() };
     begun_again(phase)?;
-    // Those who follow others come last, for they find what the others leave.
+    // Followers come last, since they find what the others leave.
     let (followers, others): (Vec<&Group>, Vec<&Group>) =
         phase.groups.iter().partition(|group| group.order == Order::Follow);
     for group in &followers {
@@ -126,7 +126,7 @@ fn one_phase(program: &Program, phase: &Phase, world: &mut World, whole: &mut Es
     Ok(part)
 }
 
-/// What is done more than once must leave the files there.
+/// A repeated phase must leave the files in place.
 fn begun_again(phase: &Phase) -> Outcome<()> {
     let by_time = matches!(phase.end, End::Time { .. });
     let again = if by_time {
@@ -154,7 +154,7 @@ fn begun_again(phase: &Phase) -> Outcome<()> {
     Ok(())
 }
 
-/// A follower that nobody feeds, or that leaves everything where it is, would never end.
+/// A follower without a group that supplies files, or that removes none, would never end.
 fn fed(program: &Program, group: &Group, others: &[&Group]) -> Outcome<()> {
     let Some(index) = group.over.fileset() else { return Ok(()) };
     let fileset = &program.filesets[index];
@@ -188,7 +188,7 @@ fn fed(program: &Program, group: &Group, others: &[&Group]) -> Outcome<()> {
     Ok(())
 }
 
-/// Directory into which a rename leads.
+/// Target directory of a rename.
 pub(crate) fn target(directory: &str, to: &str) -> String {
     match directory.rsplit_once('/') {
         Some((parent, _)) => format!("{parent}/{to}"),
@@ -196,7 +196,7 @@ pub(crate) fn target(directory: &str, to: &str) -> String {
     }
 }
 
-/// A rate that makes a phase outlast its limit is an error beforehand.
+/// A rate that makes a phase exceed its limit is an error in advance.
 fn paced(group: &Group, items: u64, time_limit: u64) -> Outcome<()> {
     let Some(rate) = group.rate else { return Ok(()) };
     let seconds = items as f64 / rate.per_second;

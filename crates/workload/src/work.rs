@@ -1,6 +1,6 @@
-//! The work of a phase: who does which steps on what, in which order.
-//! In: [`RawWork`] tables and variables. Out: [`Group`]s, each sound in itself.
-//! What needs the whole workload to be judged (do the files exist?) is left to [`crate::validate`].
+//! The work of a phase: which workers carry out which steps on what, in which order.
+//! In: [`RawWork`] tables and variables. Out: [`Group`]s, each valid in itself.
+//! Checks that need the whole workload (do the files exist?) are in [`crate::validate`].
 
 use crate::command::command;
 use crate::compile::{Context, Outcome, fileset_index, identifier, limited, optional};
@@ -15,15 +15,15 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use toml::Spanned;
 
-/// Workers of one phase.
+/// Most workers of one phase.
 pub const WORKERS_LIMIT: u64 = 1024;
-/// Steps of one group, those inside shares counted too.
+/// Most steps of one group, including those inside shares.
 pub const STEPS_LIMIT: usize = 64;
-/// Operations under way for each worker through io_uring.
+/// Most operations in flight for each worker through io_uring.
 pub const DEPTH_LIMIT: u64 = 4096;
-/// Bytes of one block or call.
+/// Most bytes of one block or call.
 pub const BLOCK_LIMIT: u64 = 64 << 20;
-/// Operations a second that may be asked for.
+/// Highest rate in operations per second.
 pub const RATE_LIMIT: u64 = 100_000_000;
 
 const ORDERS: &[(&str, Order)] = &[
@@ -62,7 +62,7 @@ pub(crate) fn groups(context: &mut Context<'_>, phase: &RawPhase) -> Outcome<Vec
     Ok(groups)
 }
 
-/// Names under which a group has figures: its own, and those of the parts that its programs report.
+/// Names of a group's figures: its own, and those of the parts that its programs report.
 fn reporting(group: &Group) -> Vec<&str> {
     let reports = group.steps.iter().filter_map(|step| match step {
         Step::Run(command) => command.reports.as_ref(),
@@ -78,7 +78,7 @@ pub(crate) fn writes(group: &Group) -> bool {
         match step {
             Step::Share(_, steps) => steps.iter().any(writing),
             Step::Open | Step::Read | Step::Close | Step::Stat | Step::LookUp | Step::List | Step::Modify => false,
-            // Opening for both changes nothing yet.
+            // Opening for both changes nothing.
             Step::OpenReadWrite | Step::GetXattr | Step::GetAcl | Step::Readahead | Step::DropCached => false,
             Step::AwaitSpace(_) => false,
             Step::Volume(tool, _) => tool.writes(),
@@ -112,7 +112,7 @@ fn group(context: &mut Context<'_>, work: &RawWork, many: bool) -> Outcome<Group
     let group = Group {
         name,
         workers: limited(work.workers.as_ref(), ("workers", Unit::Plain), (1, 1, WORKERS_LIMIT), scope)? as u32,
-        // A thread cannot hold a program of its own together.
+        // A thread cannot contain a user's program.
         processes: runs || work.trace.is_some() || truth(work.processes.as_ref(), scope)?,
         order: work.order.as_ref().map_or(Ok(Order::InOrder), |field| choice(field, "order", ORDERS, scope))?,
         count: optional(work.count.as_ref(), Unit::Plain, scope)?,
@@ -163,7 +163,7 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
         (None, Some(name), None, false) => {
             let fileset = fileset_index(context, name)?;
             let whole = crate::validate::end_to_end(&context.filesets[fileset]);
-            // A length that the files do not have means all of them: `char-limit` may exceed a small `size`.
+            // A length beyond the end of the files means all of them: `char-limit` may exceed a small `size`.
             let length = length.filter(|length| *length < whole);
             Ok(Over::Blocks { fileset, block: block.ok_or_else(lacks_block)?, length })
         }
@@ -178,7 +178,7 @@ fn over(context: &mut Context<'_>, work: &RawWork) -> Outcome<Over> {
     }
 }
 
-/// The one step of work on free space.
+/// The only step of work on free space.
 fn space_step(work: &RawWork, scope: &Scope) -> Outcome<Step> {
     if let Some(step) = work.steps.first() {
         return Err(Problem::new("work on free space has no `steps`: it fills or waits")
@@ -192,7 +192,7 @@ fn space_step(work: &RawWork, scope: &Scope) -> Outcome<Step> {
     }
 }
 
-/// The filesystem as a whole, by a tool, which is the only step.
+/// The filesystem as a whole, with a tool as the only step.
 fn volume(work: &RawWork) -> Outcome<Over> {
     match work.steps.first() {
         None => Ok(Over::Volume),
@@ -202,7 +202,7 @@ fn volume(work: &RawWork) -> Outcome<Over> {
     }
 }
 
-/// The step that a recorded run consists of.
+/// The step of a recorded run.
 fn recorded(trace: &Spanned<RawTrace>, work: &RawWork) -> Outcome<Step> {
     if let Some(step) = work.steps.first() {
         return Err(Problem::new("a replay has only the steps of its trace").help("leave out `steps`").at(step.span()));
@@ -248,7 +248,7 @@ fn convert(raw: &RawStep, scope: &Scope, count: &mut usize, depth: usize) -> Out
             Step::Link(suffix.clone())
         }
         RawStep::Share(share) => share_of(share, scope, count, depth)?,
-        // A bare word is the same step in a program.
+        // A bare word has the same form in a program.
         word => Step::deserialize(<&str>::from(word).into_deserializer())
             .map_err(|error: serde::de::value::Error| Problem::new(error.to_string()))?,
     })
@@ -261,7 +261,7 @@ fn percent(share: &Scalar, doing: &str, scope: &Scope) -> Outcome<u8> {
     }
 }
 
-/// Bytes of an attribute's value: what the kernel takes at most (XATTR_SIZE_MAX).
+/// Bytes of an attribute's value, up to the kernel's limit (XATTR_SIZE_MAX).
 fn attribute_bytes(bytes: &Scalar, scope: &Scope) -> Outcome<u32> {
     const MOST: u64 = 64 << 10;
     match evaluate(&bytes.0, Unit::Bytes, scope)? {

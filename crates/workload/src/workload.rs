@@ -1,6 +1,6 @@
-//! A workload: filesets and phases as somebody wrote them, checked when read, compiled for one scale and seed.
-//! In: TOML in the language of `docs/workloads.md`. Out: [`Compiled`] programs, and what a user may set.
-//! Reading compiles every scale once with its defaults, so a workload that was read can be run.
+//! A workload: filesets and phases as users write them, checked when read, compiled for one scale and seed.
+//! In: TOML in the language of `docs/workloads.md`. Out: [`Compiled`] programs, and the options that a user may set.
+//! Reading compiles every scale once with its defaults, so a workload that was read can run.
 
 use crate::error::{LanguageError, Problem, Result, from_toml};
 use crate::facts::Compiled;
@@ -14,23 +14,23 @@ pub const FILE_LIMIT: usize = 1 << 20;
 /// A workload file, read and checked.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// Name by which plans and the command line call it.
+    /// Name in plans and on the command line.
     pub name: String,
     /// Heading of its section in a report.
     pub title: String,
-    /// What it does and what for, in a few sentences.
+    /// What it does and its purpose, in a few sentences.
     pub about: String,
     /// Key of the source in `published/sources.csv`, or any other reference.
     pub source: Option<String>,
-    /// Programs that its commands run, and Debian's packages that have them.
+    /// Programs that its commands run, and Debian's packages that contain them.
     pub needs: BTreeMap<String, String>,
     /// Names of its scales.
     pub scales: Vec<String>,
-    /// What a user may set.
+    /// Options that a user may set.
     pub options: Vec<OptionFacts>,
-    /// Name of the file that it came from.
+    /// Name of its file.
     pub file: String,
-    /// Its text, so that a ledger can keep it.
+    /// Its text, to be stored in the database file.
     pub text: String,
     pub(crate) syntax: RawWorkload,
 }
@@ -42,9 +42,9 @@ pub struct OptionFacts {
     pub name: String,
     /// What it does.
     pub about: String,
-    /// Value if nothing is said, for each scale.
+    /// Default value for each scale.
     pub default: BTreeMap<String, String>,
-    /// The only values that are taken; empty: any that fits where it is used.
+    /// The only allowed values; empty: any value that is valid where it is used.
     pub allowed: Vec<String>,
     /// Values with which a crash may destroy data on filesystems that write in place.
     pub weaker_in_place: Vec<String>,
@@ -77,7 +77,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Of these settings those with which a crash may destroy data on filesystems that write in place.
+    /// The given settings with which a crash may destroy data on filesystems that write in place.
     pub fn weaker_in_place(&self, settings: &BTreeMap<String, String>) -> Vec<String> {
         let is_weaker = |option: &&OptionFacts| {
             settings.get(&option.name).is_some_and(|value| option.weaker_in_place.contains(value))
@@ -85,7 +85,7 @@ impl Workload {
         self.options.iter().filter(is_weaker).map(|option| option.name.clone()).collect()
     }
 
-    /// Compiles it for one scale. Settings are options by name; the seed decides every random choice of the engine.
+    /// Compiles it for one scale. Settings are options by name; the seed determines every random choice of the engine.
     ///
     /// The program's `root`, `device` and `durable` are left empty for the runner to fill in.
     pub fn compile(&self, scale: &str, settings: &BTreeMap<String, String>, seed: u64) -> Result<Compiled> {
@@ -105,7 +105,7 @@ impl Workload {
         compile::compile(&self.syntax, scale, resolved, seed)
     }
 
-    /// The file compiles with its defaults, so what is wrong came with the settings: say with which.
+    /// The file compiles with its defaults, so the error comes from the settings: name the ones that cause it.
     fn blame(&self, scale: &str, settings: &BTreeMap<String, String>, problem: Problem) -> LanguageError {
         let alone = |(name, value): &(&String, &String)| {
             self.compile_once(scale, &BTreeMap::from([((*name).clone(), (*value).clone())]), 0).is_err()
@@ -120,7 +120,7 @@ impl Workload {
         let others: Vec<String> = others.map(|(name, value)| format!("{name} = {value}")).collect();
         let others = (!others.is_empty()).then(|| format!("its other options: {}", others.join(", ")));
         let help: Vec<String> = problem.help.into_iter().chain(others).collect();
-        // A place in the workload's file would mislead: the file is sound.
+        // A position in the workload's file would mislead: the file is valid.
         LanguageError {
             file: format!("workload {} with {}", self.name, guilty.join(", ").escape_debug()),
             place: None,

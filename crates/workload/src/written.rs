@@ -1,11 +1,11 @@
-//! A workload as it is written into a file, for programs that write one: from a command line, from another program's jobs.
-//! In: phases. Out: TOML, which is read and checked as any other workload is.
+//! A workload in its written form, for code that generates one: from a command line, from another program's jobs.
+//! In: phases. Out: TOML, which is read and checked as any other workload.
 
 use crate::program::Reports;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A workload file; every key as docs/workloads.md has it.
+/// A workload file; every key as in docs/workloads.md.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct File {
@@ -13,11 +13,11 @@ pub struct File {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// What it does, in a sentence or some.
+    /// What it does, in one or more sentences.
     pub about: String,
-    /// Where it comes from.
+    /// Its source.
     pub source: Option<String>,
-    /// How long it may take.
+    /// Its time limit.
     pub time_limit: Option<String>,
     /// Scales, which set no variables.
     pub scales: BTreeMap<&'static str, BTreeMap<String, String>>,
@@ -32,7 +32,7 @@ pub struct File {
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Fileset {
-    /// How phases call it.
+    /// Its name in phases.
     pub name: String,
     /// The folder of its files.
     pub directory: String,
@@ -44,7 +44,7 @@ pub struct Fileset {
     pub size: u64,
 }
 
-/// One thing after another.
+/// One phase.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Phase {
@@ -54,19 +54,19 @@ pub struct Phase {
     pub title: String,
     /// Gerund for the verdict.
     pub doing: String,
-    /// The operation as claims name it; the name, if left out.
+    /// The operation's name in claims; by default the phase's name.
     pub operation: Option<String>,
     /// `cold`, `warm` or `as-found`.
     pub cache: &'static str,
-    /// Done, and no result.
+    /// Whether it is preparation, without a result.
     pub preparation: bool,
-    /// What tables show first.
+    /// The figure shown first in tables.
     pub figure: Option<Figure>,
-    /// The group whose figure that is.
+    /// The group with that figure.
     pub figure_group: Option<String>,
-    /// It ends after a time.
+    /// Duration after which it ends.
     pub time: Option<String>,
-    /// What is not counted before.
+    /// Duration at the start that is not counted.
     pub ramp: Option<String>,
     /// Other groups' figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -88,9 +88,9 @@ pub enum Figure {
 /// A figure that a program prints.
 #[derive(Debug, Clone, Serialize)]
 pub struct Printed {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Where it stands in the output.
+    /// Its position in the output.
     pub from: String,
     /// `more` or `less`.
     pub better: &'static str,
@@ -101,9 +101,9 @@ pub struct Printed {
 pub struct Also {
     /// Which group.
     pub group: String,
-    /// What of it.
+    /// Its figure.
     pub figure: &'static str,
-    /// The operation as claims name it.
+    /// The operation's name in claims.
     pub operation: String,
     /// Label of tables.
     pub title: String,
@@ -119,7 +119,7 @@ pub struct Trace {
     pub file: String,
     /// `lay-out` or `replay`.
     pub step: &'static str,
-    /// Whether the program's own time passes.
+    /// Whether the program's own pauses are kept.
     pub think: bool,
     /// The file's contents.
     pub checksum: String,
@@ -131,12 +131,12 @@ pub struct Trace {
 pub struct Work {
     /// Its name, where there are several.
     pub name: Option<String>,
-    /// A program of one's own.
+    /// A user's own program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// As whom it runs.
+    /// User that runs it.
     pub user: Option<String>,
-    /// Folders that it has for itself.
+    /// Its private folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub private: Vec<String>,
     /// Whether it is not confined to the contender's folder.
@@ -163,36 +163,36 @@ pub struct Work {
     pub steps: Vec<&'static str>,
     /// `in-order`, `shuffled`, `random`.
     pub order: Option<&'static str>,
-    /// How many work at once.
+    /// Number of workers in parallel.
     pub workers: Option<u64>,
     /// Whether they are processes.
     pub processes: Option<bool>,
-    /// Operations that each has at most.
+    /// Most operations of each.
     pub count: Option<u64>,
-    /// Whether files are made anew.
+    /// Whether files are created anew.
     pub create: Option<bool>,
-    /// Past the page cache.
+    /// Whether it bypasses the page cache.
     pub direct: Option<bool>,
     /// `sync` or `dsync`.
     pub sync: Option<&'static str>,
     /// `calls`, `io-uring` or `mmap`.
     pub engine: Option<&'static str>,
-    /// Operations under way at once.
+    /// Operations in flight.
     pub depth: Option<u64>,
-    /// Operations after each of which it syncs.
+    /// Number of operations between syncs.
     pub sync_every: Option<u64>,
-    /// By which call.
+    /// The call that syncs.
     pub sync_call: Option<&'static str>,
     /// Whether it syncs before it closes.
     pub fsync_on_close: Option<bool>,
     /// Percent of the operations that read.
     pub read_share: Option<u64>,
-    /// Operations a second.
+    /// Operations per second.
     pub rate: Option<u64>,
 }
 
 impl Phase {
-    /// A phase that is no result.
+    /// A phase without a result.
     pub fn preparation(name: String, title: String, work: Work) -> Phase {
         let doing = title.clone();
         Phase { name, title, doing, cache: "as-found", preparation: true, work: vec![work], ..Phase::default() }
@@ -208,7 +208,7 @@ impl File {
         toml::to_string(self)
     }
 
-    /// Scales that differ in nothing.
+    /// Scales without differences.
     pub fn same_scales() -> BTreeMap<&'static str, BTreeMap<String, String>> {
         ["quick", "full"].map(|scale| (scale, BTreeMap::new())).into()
     }

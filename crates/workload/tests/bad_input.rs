@@ -1,9 +1,9 @@
-//! Bad input gives one clear error with its place, the nearest known word and what helps.
+//! Bad input gives one clear error with its position, the nearest known word and a remedy.
 
 use std::collections::BTreeMap;
 use workload::{Known, Plan, WorkCatalogue, Workload, parse_contenders};
 
-/// A sound workload, into which each test puts one mistake.
+/// A valid workload, into which each test puts one mistake.
 const GOOD: &str = r#"name = "mine"
 title = "Mine"
 about = "A test."
@@ -36,7 +36,7 @@ fn error_of(text: &str) -> String {
     }
 }
 
-/// The error that comes of replacing one piece of the sound workload.
+/// The error after replacing one piece of the valid workload.
 fn with(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     error_of(&GOOD.replacen(from, to, 1))
@@ -179,14 +179,14 @@ fn hostile_text_gives_errors_and_no_panic() {
         assert!(Workload::parse(text, "x").is_err(), "{text:.40}");
         assert!(Plan::parse(text, "x").is_err(), "{text:.40}");
     }
-    // Every prefix of a sound file, and every file with one byte gone.
+    // Every prefix of a valid file, and every file with one byte removed.
     for end in 0..GOOD.len() {
         let _ = Workload::parse(&GOOD[..end], "x");
         let _ = Workload::parse(&format!("{}{}", &GOOD[..end], &GOOD[end + 1..]), "x");
     }
 }
 
-/// Without facts every setting is tried.
+/// Without facts every setting is accepted.
 static NO_FACTS: std::collections::BTreeMap<String, workload::AxisFacts> = std::collections::BTreeMap::new();
 
 fn known(catalog: &WorkCatalogue) -> Known<'_> {
@@ -243,7 +243,7 @@ fn contender_files_say_what_is_wrong_with_them() {
     says(&error("[\"a b\"]\nfs = \"xfs\""), &["cannot be the name of a contender"]);
 }
 
-/// The sound workload with one more phase, as it stands there.
+/// The error of the valid workload with one more phase at its end.
 fn and_then(phase: &str) -> String {
     error_of(&format!("{GOOD}[[phases]]\nname = \"more\"\n{phase}\n"))
 }

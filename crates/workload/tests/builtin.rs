@@ -1,4 +1,4 @@
-//! The workloads that come with the program are what `docs/methods.md` and `sources.csv` say they are.
+//! The built-in workloads match `docs/methods.md` and `sources.csv`.
 
 use std::collections::BTreeMap;
 use workload::catalogue::WorkCatalogue;
@@ -78,13 +78,13 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
                 for value in option.allowed.iter().chain([&option.default[scale]]) {
                     let settings = BTreeMap::from([(option.name.clone(), value.clone())]);
                     let compiled = workload.compile(scale, &settings, 1).unwrap_or_else(|error| panic!("{error}"));
-                    // Figures that programs print, and of further groups, stand behind those of the phases.
+                    // Figures printed by programs, and of further groups, come after those of the phases.
                     let (phases, beside) = compiled.phases.split_at(compiled.program.phases.len());
                     let names = |facts: &[PhaseFacts]| facts.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
                     let program: Vec<String> = compiled.program.phases.iter().map(|one| one.name.clone()).collect();
                     assert_eq!(names(phases), program);
                     assert!(names(beside).iter().all(|name| program.contains(name)));
-                    // An option that is left as the workload has it has no value.
+                    // An option at its default has no value.
                     assert_eq!(compiled.settings.get(&option.name).map_or("", String::as_str), *value);
                 }
             }
@@ -105,7 +105,7 @@ fn what_files_hold_can_be_set_for_every_workload_with_files() {
     let some = Content { compressible_percent: 70, duplicate_percent: 20, ..Content::default() };
     let found = content("bonnie", &[("data", "70%"), ("duplicate", "20%")]).expect("it can");
     assert!(found.len() > 2 && found.iter().all(|one| *one == some), "{found:?}");
-    // Reads that are verified go on being so, and need blocks that differ.
+    // Verified reads stay verified, and require blocks that differ.
     let verified = content("mirror", &[("data", "text")]).expect("it can");
     assert!(verified.iter().any(|one| one.verify && one.pattern == Some(Pattern::Text)), "{verified:?}");
     let refused = content("mirror", &[("data", "zeros")]).expect_err("all blocks are the same");
@@ -366,7 +366,7 @@ fn every_share_points_at_a_phase_with_the_same_figure() {
     assert!(shares >= 5, "{shares}");
 }
 
-/// Every claim and published figure finds its phase or total, but for those that later work brings.
+/// Every claim and published figure finds its phase or total, except those of future work.
 #[test]
 fn claims_and_published_figures_find_their_phases() {
     let catalog = catalog();
@@ -435,7 +435,7 @@ fn workloads_of_programs_declare_how_long_these_take() {
         };
         let (quick, full) = (seconds("quick"), seconds("full"));
         assert!(quick <= full, "{}: {quick:?}, {full:?}", workload.name);
-        // Three rounds on three filesystems in two minutes, with setup and checks.
+        // Three rounds on three filesystems in two minutes, including setup and checks.
         assert!(quick <= Some(12.0), "{}: {quick:?}", workload.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Every key and word of the language stands in its document: the keys are asked of the parser, which names them to whoever misspells one.
+//! Every key and word of the language is in its document. The keys come from the parser, whose error for an unknown key lists them.
 
 use std::path::Path;
 use workload::age_profiles::parse_profile;
@@ -9,14 +9,14 @@ const PHASE: &str = "[scales.quick]\n[[phases]]\nname = \"p\"\n";
 const WHOLE: &str = "[scales.quick]\n[[phases]]\nname = \"p\"\nwork = { files = \"f\", steps = [\"read\"] }\n";
 const PLAN: &str = "name = \"p\"\nworkloads = [\"mail\"]\n";
 
-/// What the parser knows where it meets a word that is none.
+/// The known words in the parser's error for an unknown one.
 fn known(error: &str) -> Vec<String> {
     let list = error.split_once("(known: ").and_then(|(_, rest)| rest.split_once(')'));
     let (list, _) = list.unwrap_or_else(|| panic!("it does not say what is known: {error}"));
     list.split(", ").map(str::to_owned).collect()
 }
 
-/// Every known word stands in the document in backticks or quotes, or begins a line of an example.
+/// The words that are not in the document: neither in backticks or quotes, nor at the beginning of a line of an example.
 fn is_told(document: &str, words: &[String]) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = std::fs::read_to_string(path).expect("a document");

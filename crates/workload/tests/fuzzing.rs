@@ -1,4 +1,4 @@
-//! Plans, workloads and option sets with parts changed are read or refused with a word, never with a panic.
+//! Plans, workloads and option sets with mutated parts are accepted or refused with an error, never with a panic.
 
 #[path = "../../../tests/mutate.rs"]
 mod mutate;

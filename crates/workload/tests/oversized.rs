@@ -1,10 +1,10 @@
-//! Long files made to be as costly as they can: each is refused with a sentence.
+//! Long files made to be as costly as possible: each is refused with a sentence.
 
 use workload::age_profiles::parse_profile;
 use workload::workload::FILE_LIMIT;
 use workload::{Plan, Workload, parse_contenders};
 
-/// Longest sentence that a person is asked to read, in bytes.
+/// Longest acceptable error sentence, in bytes.
 const SENTENCE: usize = 3000;
 
 fn assert_refused(text: &str) {
@@ -20,7 +20,7 @@ fn assert_refused(text: &str) {
     }
 }
 
-/// A text between two others, repeated up to a quarter of the limit, which shows the same in less time.
+/// A text between two others, repeated up to a quarter of the limit, which has the same effect in less time.
 fn filled(begin: &str, part: &str, end: &str) -> String {
     let room = FILE_LIMIT / 4 - begin.len() - end.len();
     format!("{begin}{}{end}", part.repeat(room / part.len()))

@@ -24,7 +24,7 @@ fn with_known<T>(work: impl FnOnce(&WorkCatalogue, &Known<'_>) -> T) -> T {
     work(&catalog, &known)
 }
 
-/// What the files of two filesystems say; the others take whatever is asked for.
+/// Facts of two filesystems; the others accept every setting.
 fn facts() -> BTreeMap<String, AxisFacts> {
     let switch = || SettingFacts { switch: true, values: vec![] };
     let rule = |when: &[(&str, &str)], because: &str| Exclusion {

@@ -1,4 +1,4 @@
-//! Work on the files that ageing left: one item a file, read only.
+//! Work on the files created by ageing: one item a file, read only.
 
 use super::Kind;
 use crate::compile::Outcome;
@@ -7,7 +7,7 @@ use crate::program::{Group, Order, Step};
 use crate::simulate::{Work, World};
 use crate::steps::{closes_what_it_opens, only, without_block_settings};
 
-/// The tree that ageing left.
+/// The tree created by ageing.
 pub(crate) struct Aged;
 
 impl Kind for Aged {
@@ -24,7 +24,7 @@ impl Kind for Aged {
     }
 
     fn simulate(&self, _world: &mut World, group: &Group) -> Outcome<Work> {
-        // How many there are is known only where they were made.
+        // Their number is known only on the aged filesystem.
         Ok(Work { items: group.count.unwrap_or(1), ..Work::default() })
     }
 }

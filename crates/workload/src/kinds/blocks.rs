@@ -67,7 +67,7 @@ fn sound(group: &Group, block: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// What must hold for settings and steps that are system calls of their own kind.
+/// Conditions for settings and steps that are separate system calls.
 fn called(group: &Group, block: u64) -> Outcome<()> {
     let io = &group.io;
     let places = any(&group.steps, &|step| matches!(step, Step::Fallocate | Step::PunchHole));

@@ -1,4 +1,4 @@
-//! Work by a program of the user's own: one item a run.
+//! Work by a user's own program: one item a run.
 
 use super::Kind;
 use crate::compile::Outcome;

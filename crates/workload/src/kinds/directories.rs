@@ -50,7 +50,7 @@ impl World<'_> {
         if !within || items == 0 {
             return Err(beyond(group, directories, "directories", &fileset.name));
         }
-        // A listing counts the entries that it finds: the files, and the directories but the topmost.
+        // A listing counts the entries that it finds: the files, and all directories except the top one.
         let listed = has(&group.steps, &Step::List);
         let found = if listed { state.files.saturating_add(directories - 1) } else { items };
         Ok(Work { items: found.saturating_mul(owners), ..Work::default() })

@@ -26,7 +26,7 @@ impl Kind for Files {
     }
 }
 
-/// A file without a name is lost at its close, and cannot be found by one.
+/// An unnamed file is lost when it is closed, and cannot be found by name.
 fn named_files_have_names(group: &Group) -> Outcome<()> {
     let nameless = has(&group.steps, &Step::OpenTmpfile);
     if has(&group.steps, &Step::LinkTmpfile) && !nameless {
@@ -46,7 +46,7 @@ impl World<'_> {
         }
         let owners = self.owners(group, index);
         let items = self.taken(group, index)?;
-        // The engine makes the directories of files that are created before the clock starts, unless the steps do.
+        // The engine creates the directories for new files before the clock starts, unless the steps create them.
         if creates(&group.steps) || has(&group.steps, &Step::Mkdir) {
             self.states[index].directories = true;
         }
@@ -55,7 +55,7 @@ impl World<'_> {
         let state = &mut self.states[index];
         if creates(&group.steps) && !matches!(group.order, Order::Readdir | Order::Follow) {
             let end = group.first.saturating_add(items);
-            // Those before `first` may have gone elsewhere, so a range beyond what exists only adds to it.
+            // Files before `first` may have been moved, so a range beyond the existing files only adds to them.
             let files =
                 if group.first > state.files { state.files.saturating_add(items) } else { end.max(state.files) };
             state.files = files.min(fileset.files);
@@ -88,7 +88,7 @@ impl World<'_> {
         })
     }
 
-    /// Files that a group takes from each owner, after making sure that they are there.
+    /// Files that a group takes from each owner; checks that they exist.
     fn taken(&self, group: &Group, index: usize) -> Outcome<u64> {
         let (fileset, state) = (&self.filesets[index], &self.states[index]);
         let name = &fileset.name;
@@ -132,7 +132,7 @@ impl World<'_> {
         }
     }
 
-    /// Where files are renamed, cloned or copied to, with the share of items that stays there: a fileset, or no declared one.
+    /// Targets of renames, clones or copies, each with the share of items that stays there: a fileset, or an undeclared directory.
     fn rename_targets(&self, group: &Group, index: usize) -> Vec<(Option<usize>, f64)> {
         let mut targets = Vec::new();
         for (place, step) in group.steps.iter().enumerate() {
@@ -148,7 +148,7 @@ impl World<'_> {
         targets
     }
 
-    /// Files that lie in a directory of no fileset from now on.
+    /// Moves files into a directory outside all filesets.
     fn moved(&mut self, fileset: &Fileset, files: u64, owners: u64) {
         let sum = &mut self.elsewhere;
         sum.0 = sum.0.saturating_add(files.saturating_mul(owners));
@@ -157,12 +157,12 @@ impl World<'_> {
     }
 }
 
-/// The share that files are cut to, in percent.
+/// The share that files are truncated to, in percent.
 fn cut_to(steps: &[Step]) -> Option<u8> {
     steps.iter().rev().find_map(|step| if let Step::Truncate(percent) = step { Some(*percent) } else { None })
 }
 
-/// Whether the first step that concerns the file wants it to exist.
+/// Whether the first step on the file requires it to exist.
 fn needs_file(steps: &[Step]) -> bool {
     for step in steps {
         match step {

@@ -6,7 +6,7 @@ use crate::error::Problem;
 use crate::program::{Group, Io, Order};
 use crate::simulate::{Work, World};
 
-/// The space of the filesystem that the root lies on.
+/// The free space of the root's filesystem.
 pub(crate) struct FreeSpace {
     pub fileset: Option<usize>,
 }
@@ -23,7 +23,7 @@ impl Kind for FreeSpace {
         Ok(())
     }
 
-    /// How many files it takes nobody knows before; that there are some is enough to take them away again.
+    /// The number of files is not known in advance; one is enough for a later phase to remove them.
     fn simulate(&self, world: &mut World, _group: &Group) -> Outcome<Work> {
         if let Some(index) = self.fileset {
             let state = &mut world.states[index];

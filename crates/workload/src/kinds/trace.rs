@@ -1,4 +1,4 @@
-//! Work that a program did once, done again: one item a call.
+//! Replay of recorded calls of a program: one item a call.
 
 use super::Kind;
 use crate::compile::Outcome;

@@ -7,7 +7,7 @@ use crate::program::{Group, Io, Order, Step, VolumeTool};
 use crate::simulate::{Work, World};
 use std::ops::Range;
 
-/// The filesystem that the root lies on.
+/// The root's filesystem.
 pub(crate) struct Volume;
 
 /// Runs of a tool in one phase.
@@ -53,7 +53,7 @@ impl Kind for Volume {
 }
 
 impl World<'_> {
-    /// What a tool does to the snapshots that there are, and to the files.
+    /// The effect of a tool on the existing snapshots, and on the files.
     fn by_tool(&mut self, tool: VolumeTool, numbers: Range<u64>) -> Outcome<()> {
         match tool {
             VolumeTool::PrepareSnapshots => {
@@ -79,7 +79,7 @@ impl World<'_> {
             VolumeTool::Rollback => {
                 for number in numbers {
                     self.known(number)?;
-                    // Some filesystems drop the later ones with it, so nobody may count on them.
+                    // Some filesystems drop later snapshots in a rollback, so the simulation drops them too.
                     let _later = self.snapshots.split_off(&(number + 1));
                     self.states.clone_from(&self.snapshots[&number]);
                 }
