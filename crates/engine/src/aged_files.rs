@@ -1,4 +1,4 @@
-//! Work on the files that ageing left beside the root: a whole tree, directory after directory as readdir lists them.
+//! Work on the aged files next to the root: a whole tree, directory by directory in readdir order.
 //! In: a worker's task. Out: its tally.
 //! Names come from the directories themselves, so any tree will do; it is only read.
 
@@ -12,13 +12,13 @@ use crate::worker::Task;
 use std::ffi::{CStr, CString};
 use workload::ageing::FOLDER;
 
-/// Bytes of one read where the program does not say.
+/// Bytes of one read, unless the program sets another size.
 const CALL_BYTES: u64 = 128 << 10;
 
-/// Directories that lie in each other at most.
+/// Most nested directories.
 const DEPTH: usize = 256;
 
-/// Do the steps on every file of the tree.
+/// Carries out the steps on every file of the tree.
 pub fn work(task: &Task) -> Result<(), String> {
     let aged = CString::new(format!("../{FOLDER}")).unwrap_or_default();
     let top = sys::open_directory(task.root, &aged).map_err(|e| match e {
@@ -45,7 +45,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// One directory: its files as they are listed, then the directories below it.
+    /// One directory: its files in listed order, then the directories below it.
     fn directory(&mut self, fd: Fd, above: &mut String, depth: usize, tally: &mut Tally) {
         let mut listing = Listing::new();
         let mut below: Vec<CString> = Vec::new();
@@ -148,7 +148,7 @@ impl Tree {
             Act::Stat => {
                 std::hint::black_box(sys::stat(directory, name)?.size);
             }
-            // Programs with other steps over aged files are refused beforehand.
+            // Programs with other steps on aged files are refused in advance.
             _ => return Err(Errno::INVAL),
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! The ager: lives through a history in a directory, so that the filesystem beneath it is used.
-//! In: `workload::ageing::Ageing`. Out: `workload::ageing::Aged`, with progress while it goes on.
-//! The history goes on in the same order whatever fails: an operation without space is left out and counted, its file goes.
+//! The ager: carries out a history in a directory, so that the filesystem is aged.
+//! In: `workload::ageing::Ageing`. Out: `workload::ageing::Aged`, with progress on the way.
+//! The order of the history never changes: an operation that runs out of space is skipped and counted, and its file is removed.
 
 use crate::clock::kernel_ns;
 use crate::content::{Generator, Source};
@@ -25,25 +25,25 @@ use workload::program::Content;
 /// Bytes of one write.
 const CHUNK: usize = 1 << 20;
 
-/// Directories that are kept open at most.
+/// Most directories kept open.
 const HANDLES: usize = 512;
 
-/// Operations after which everything is written back, however few bytes they wrote.
+/// Most operations between two write-backs, however few bytes they wrote.
 const SYNC_OPERATIONS: u64 = 5_000;
 
-/// After space ran out everything is written back and the operation tried once more, but not more often than this.
+/// When space runs out, everything is written back and the operation is retried, at most once in this many operations.
 const SPACE_PATIENCE: u64 = 512;
 
 /// Checks of the layout during churn.
 const CHECKS: u64 = 8;
 
-/// Files of which extents are asked at each.
+/// Files whose extents are read in each check.
 const CHECKED: usize = 2_000;
 
 /// Change between two checks below which the layout has converged.
 const CONVERGED: f64 = 0.1;
 
-/// Live through a history.
+/// Carries out a history.
 pub fn age(asked: &Ageing, output: &mut dyn Write) -> io::Result<Reply> {
     let started = kernel_ns();
     let cpu = || cpu_of_process().user_ns + cpu_of_process().system_ns;
@@ -79,7 +79,7 @@ struct Ager<'a> {
     started: u64,
     unsynced: (u64, u64),
     shown: u64,
-    /// Number of the operation after which space ran out last.
+    /// Number of the last operation that ran out of space.
     no_space_last: Option<u64>,
 }
 
@@ -136,7 +136,7 @@ impl<'a> Ager<'a> {
         Ok(Ok(()))
     }
 
-    /// One operation, and what is due after it.
+    /// One operation, followed by write-back, time limit and progress.
     fn one(&mut self, step: Step, held: u64, expected: u64, output: &mut dyn Write) -> io::Result<Result<(), String>> {
         if let Err(reason) = self.perform(step, held) {
             return Ok(Err(reason));
@@ -165,7 +165,7 @@ impl<'a> Ager<'a> {
         self.unsynced = (0, 0);
         let left = Duration::from_secs(self.asked.time_limit);
         match durable::make(&self.asked.durable, self.handles.base, left) {
-            // A filesystem that is full may say so here too; what it could not keep is missing, and counted as lost.
+            // A full filesystem may also fail here; data that it could not write is missing, and counted as lost.
             Err(undone) if undone.errno == Some(Errno::NOSPC) => {
                 self.aged.no_space += 1;
                 Ok(())
@@ -174,11 +174,11 @@ impl<'a> Ager<'a> {
         }
     }
 
-    /// Carries a step out, or counts why it is left out.
+    /// Carries out a step, or counts why it is skipped.
     fn perform(&mut self, step: Step, held: u64) -> Result<(), String> {
         let mut answer = self.act(step);
         if answer == Err(Errno::NOSPC) && self.may_try_again() {
-            // What was deleted may only be free once that is written back.
+            // Space of deleted files may only become free after the write-back.
             self.write_back()?;
             if matches!(step, Step::Create { .. }) {
                 let _ = self.remove(file_of(step));
@@ -195,7 +195,7 @@ impl<'a> Ager<'a> {
                 self.aged.no_space += 1;
                 self.aged.no_space_at.get_or_insert(held);
                 self.no_space_last = Some(self.aged.operations);
-                // The file goes, so that whatever the history does to it later is left out too, and room is made.
+                // Removes the file, which frees space; later steps of the history on it are then skipped, too.
                 match self.remove(file_of(step)) {
                     Ok(()) | Err(Errno::NOENT | Errno::NOSPC | Errno::DQUOT) => Ok(()),
                     Err(e) => Err(format!("removing a file after the space ran out: {e}")),
@@ -235,7 +235,7 @@ impl<'a> Ager<'a> {
             Step::Rename { to, .. } => {
                 let mut new = Name::new();
                 self.places.file_name(to, &mut new);
-                // Opening the second may close the first where many are open: both are asked for anew.
+                // Opening the second may close the first if many are open, so both are fetched again.
                 self.handles.get(self.places.directory(to), &self.places)?;
                 let from = self.handles.get(self.places.directory(file), &self.places)?;
                 let into = self.handles.get(self.places.directory(to), &self.places)?;
@@ -276,7 +276,7 @@ impl<'a> Ager<'a> {
         sys::close(fd).and(answer)
     }
 
-    /// Looks how the layout has changed; ends the churn where it has converged and that is asked for.
+    /// Checks how the layout has changed; ends the churn if it has converged and the history ends then.
     fn check(&mut self, life: &mut Life) -> Result<(), String> {
         self.write_back()?;
         let mut scores = Scores::default();
@@ -288,13 +288,13 @@ impl<'a> Ager<'a> {
                 .handles
                 .get(self.places.directory(file), &self.places)
                 .and_then(|directory| sys::open(directory, name.c(), libc::O_RDONLY, 0));
-            // What had no space is not there.
+            // Files that ran out of space do not exist.
             let Ok(fd) = fd else { continue };
             let found = sys::stat_open(fd).and_then(|status| Ok((status.size, extents::of(fd)?.pieces)));
             let _ = sys::close(fd);
             match found {
                 Ok((size, pieces)) => scores.add(size, pieces),
-                // The filesystem does not tell; the survey says so.
+                // The filesystem does not report extents; the survey reports that.
                 Err(_) => return Ok(()),
             }
         }
@@ -332,7 +332,7 @@ struct Handles {
 }
 
 impl Handles {
-    /// The handle of a directory, made with those that lead to it where it is missing.
+    /// The handle of a directory; creates it and its parents if they are missing.
     fn get(&mut self, directory: u32, places: &Places) -> Answer<Fd> {
         if let Some(fd) = self.open.get(&directory) {
             return Ok(*fd);

@@ -1,6 +1,6 @@
 //! Work on blocks of files or of the raw device, by system calls.
 //! In: a worker's task. Out: its tally.
-//! Other ways to move the same blocks (`stdio`, `uring`, `mapped`) build on what is made ready here.
+//! Other ways to move the same blocks (`stdio`, `uring`, `mapped`) use the state prepared here.
 
 use crate::content::{GRAIN, Generator, Source};
 use crate::dirs::Directories;
@@ -17,10 +17,10 @@ use crate::tally::Tally;
 use crate::worker::{Task, version};
 use workload::program::{Content, Io, Order, Step, SyncCall, any, has};
 
-/// Open files that one worker keeps at most.
+/// Most files that one worker keeps open.
 const OPEN_FILES: u64 = 1024;
 
-/// Bytes from which on making the data is kept out of the write's latency by a clock reading of its own.
+/// Block size from which a separate clock reading excludes the generation of data from the write's latency.
 pub const LARGE_FILL: usize = 4096;
 
 /// What work on blocks needs besides the tally.
@@ -29,13 +29,13 @@ pub struct BlockWork<'a> {
     pub task: &'a Task<'a>,
     /// The operations.
     pub ops: Ops,
-    /// Where blocks lie.
+    /// Positions of the blocks.
     pub space: Space,
-    /// The order in which this worker takes them.
+    /// The order of this worker's blocks.
     pub course: Course,
     /// One block.
     pub buffer: Buffer,
-    /// Makes what is written.
+    /// Generates the data to write.
     pub generator: Generator,
     /// Bytes of a block.
     pub block: u64,
@@ -46,7 +46,7 @@ pub struct BlockWork<'a> {
     dirs: Option<Directories>,
     open: Vec<Option<(u64, Fd)>>,
     flags: i32,
-    /// Flags of each read and write.
+    /// Flags of each read and write call.
     pub call_flags: i32,
     truncate_first: bool,
     checker: Generator,
@@ -76,7 +76,7 @@ impl<'a> BlockWork<'a> {
         Ok(work)
     }
 
-    /// Make ready what can be made ready before the clock starts.
+    /// Prepares everything that is possible before the clock starts.
     fn new(
         task: &'a Task<'a>,
         files: Option<Files>,
@@ -125,7 +125,7 @@ impl<'a> BlockWork<'a> {
         Ok(())
     }
 
-    /// Each block in turn, each step a call.
+    /// Processes the blocks in order, one call for each step.
     pub fn by_calls(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
         let list = std::mem::take(&mut self.ops.list);
         let mut position = self.course.from;
@@ -150,7 +150,7 @@ impl<'a> BlockWork<'a> {
         self.close_all(tally);
     }
 
-    /// The steps on one block; false when one failed.
+    /// Carries out the steps on one block; false if one failed.
     #[inline]
     fn steps(&mut self, list: &[Op], place: Place, position: u64, tally: &mut Tally) -> bool {
         for op in list {
@@ -173,7 +173,7 @@ impl<'a> BlockWork<'a> {
         true
     }
 
-    /// In a mix, whether this position reads or writes.
+    /// Whether an operation is chosen at this position of a mix of reads and writes.
     pub fn is_chosen(&self, act: &Act, position: u64) -> bool {
         let reads = below(mix_all(&[self.task.program.seed, 0x3c5, position]), 100)
             < u64::from(self.io.read_percent.unwrap_or(100));
@@ -209,7 +209,7 @@ impl<'a> BlockWork<'a> {
         self.sync_if_due(place, tally)
     }
 
-    /// Fold one block's operation into the hash of the work.
+    /// Adds one block's operation to the hash of the work.
     #[inline]
     pub fn fold(&self, histogram: usize, place: Place, tally: &mut Tally) {
         let what = (place.file << 40) ^ place.offset ^ ((place.length as u64) << 20);
@@ -227,7 +227,7 @@ impl<'a> BlockWork<'a> {
                 flags => sys::read_at_flagged(fd, buffer, at, flags & !ops::RWF_ATOMIC)?,
             };
             if n == 0 {
-                // The file is shorter than what was written to it: that is no end of file but lost data.
+                // The file is shorter than what was written to it: lost data, not a regular end of file.
                 return Err(Errno::NODATA);
             }
             done += n;
@@ -236,7 +236,7 @@ impl<'a> BlockWork<'a> {
         Ok(())
     }
 
-    /// Check the block that was read into the buffer.
+    /// Checks the block that was read into the buffer.
     pub fn check_buffer(&mut self, place: Place, tally: &mut Tally) {
         if !self.verify {
             return;
@@ -248,7 +248,7 @@ impl<'a> BlockWork<'a> {
         }
     }
 
-    /// Check what was read, where content carries stamps.
+    /// Checks data that was read, if its content carries stamps.
     pub fn check(&mut self, bytes: &[u8], place: Place, tally: &mut Tally) {
         if let (true, Some(files)) = (self.verify, &self.files) {
             let path = || files.path(place.file);
@@ -256,10 +256,10 @@ impl<'a> BlockWork<'a> {
         }
     }
 
-    /// What a block is to hold.
+    /// The content that a block must have.
     pub fn source(&self, place: Place, position: u64) -> Source {
         let file = self.files.as_ref().map_or(0, |f| f.writer(place.file));
-        // Blocks that cut a grain share its version, so that the grain is one piece of data.
+        // Blocks that split a grain share its version, so that the grain is consistent.
         let position = if self.block.is_multiple_of(GRAIN as u64) { position } else { 0 };
         Source { file, version: version(self.task.phase, self.task.pass, position) }
     }
@@ -286,10 +286,10 @@ impl<'a> BlockWork<'a> {
         Ok(())
     }
 
-    /// Make what a block is to hold, in the buffer; true when that took long enough to be kept out of the latency.
+    /// Generates a block's content in the buffer; true if that took long enough to be excluded from the latency.
     #[inline]
     pub fn make_block(&mut self, place: Place, position: u64) -> bool {
-        // What was read and modified is written back, unless stamps ask for data that can be checked.
+        // A block that was read and modified is written back, unless stamps require verifiable data.
         if self.modifies && !self.verify {
             return false;
         }
@@ -298,13 +298,13 @@ impl<'a> BlockWork<'a> {
         place.length >= LARGE_FILL
     }
 
-    /// Change one byte of the block in the buffer.
+    /// Changes one byte of the block in the buffer.
     pub fn modify(&mut self) {
         let byte = &mut self.buffer[0];
         *byte = byte.wrapping_add(1);
     }
 
-    /// The descriptor of a block's file, opened at first use.
+    /// The descriptor of a block's file, opened on first use.
     #[inline]
     pub fn fd(&mut self, place: Place, tally: &mut Tally) -> Answer<Fd> {
         let slot = if place.file == 0 { 0 } else { (place.file % self.open.len() as u64) as usize };
@@ -357,7 +357,7 @@ impl<'a> BlockWork<'a> {
         sys::close(fd)
     }
 
-    /// Close what is open, within the clock.
+    /// Closes all open files, with the clock running.
     pub fn close_all(&mut self, tally: &mut Tally) {
         for slot in 0..self.open.len() {
             if let Some((file, fd)) = self.open[slot].take()
@@ -369,7 +369,7 @@ impl<'a> BlockWork<'a> {
         tally.skip();
     }
 
-    /// Sync between operations where the program asks for it.
+    /// Syncs between operations if the program requests it.
     #[inline]
     pub fn sync_if_due(&mut self, place: Place, tally: &mut Tally) -> Answer<()> {
         let Some((call, every)) = self.io.sync_every else { return Ok(()) };
@@ -402,7 +402,7 @@ impl<'a> BlockWork<'a> {
     }
 }
 
-/// Flags with which a group opens its files.
+/// Flags for opening a group's files.
 fn open_flags(group: &workload::program::Group) -> i32 {
     let reads = has(&group.steps, &Step::Read);
     let changes = |step: &Step| matches!(step, Step::Write | Step::Fallocate | Step::PunchHole);
@@ -416,8 +416,8 @@ fn open_flags(group: &workload::program::Group) -> i32 {
     access | ops::flags(&group.io, writes) | if group.io.create { libc::O_CREAT } else { 0 }
 }
 
-/// Whether files are truncated by the worker as it comes to their first block, within the clock; elsewhere that would
-/// destroy what another worker, or an earlier round, wrote, and it is done before the clock starts.
+/// Whether the worker truncates a file at its first block, with the clock running. Otherwise that would destroy data of another worker, or
+/// of an earlier round, and files are truncated before the clock starts.
 pub fn truncates_while_working(program: &workload::program::Program, group: &workload::program::Group) -> bool {
     let Some(fileset) = group.over.fileset() else { return false };
     let alone = group.workers == 1 || program.filesets[fileset].per_worker;

@@ -1,7 +1,6 @@
-//! The page cache of a phase's files: read them into it, and count what is in it.
-//! In: a program and a phase. Out: bytes read, or bytes cached. Never within a phase's clock.
-//! Counting opens the files it looks at, which brings their inodes back into memory: count, then drop once more, where a
-//! phase is to start with nothing cached at all.
+//! The page cache of a phase's files: reads them into it, and counts their cached pages.
+//! In: a program and a phase. Out: bytes read, or bytes cached. Never while a phase's clock runs.
+//! Counting opens files, which loads their inodes into memory: for a fully uncached start, count, then drop caches once more.
 
 use crate::dirs::Directories;
 use crate::kinds;
@@ -14,17 +13,17 @@ use std::time::{Duration, Instant};
 use workload::message::Reply;
 use workload::program::{Group, Program};
 
-/// Files looked at when counting, at most: with none cached of 300 that lie evenly over all, at most one in a hundred of all is
-/// (3/n, with 95 % confidence).
+/// Most files sampled when counting: if none of 300 evenly spread files is cached, at most one in a hundred of
+/// all files is (3/n, with 95 % confidence).
 const SAMPLE: u64 = 300;
 
 /// Bytes of one read when warming.
 const CHUNK: usize = 1 << 20;
 
-/// What a visitor does with each open file.
+/// Callback for each open file.
 pub type Visit<'a> = dyn FnMut(Fd) -> Answer<()> + 'a;
 
-/// Read the files of a phase once.
+/// Reads the files of a phase once.
 pub fn warm(program: &Program, phase: usize) -> Result<Reply, String> {
     let deadline = Instant::now() + Duration::from_secs(program.limit_of(phase));
     let mut buffer = Buffer::new(CHUNK).map_err(|e| format!("no memory to read files into: {e}"))?;
@@ -46,7 +45,7 @@ pub fn warm(program: &Program, phase: usize) -> Result<Reply, String> {
     Ok(Reply::Warmed { bytes })
 }
 
-/// Count the bytes of a phase's files that are cached.
+/// Counts the bytes of a phase's files that are cached.
 pub fn count(program: &Program, phase: usize) -> Result<Reply, String> {
     let page = sys::page_size();
     let mut pages = 0;
@@ -58,7 +57,7 @@ pub fn count(program: &Program, phase: usize) -> Result<Reply, String> {
         };
         match answer {
             Ok(found) => pages += found,
-            // The filesystem keeps its data elsewhere than in the page cache, or does not say.
+            // The filesystem does not use the page cache, or does not report it.
             Err(_) => unknown = true,
         }
         Ok(())
@@ -68,7 +67,7 @@ pub fn count(program: &Program, phase: usize) -> Result<Reply, String> {
     Ok(Reply::Cached { bytes: (!unknown).then_some(pages * page), files })
 }
 
-/// Visit the files of a phase, at most so many, evenly spread. Answers how many there were.
+/// Visits at most `limit` files of a phase, evenly spread. Returns how many were visited.
 fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -> Result<u64, String> {
     let root = sys::open_work(program)?;
     let mut visited = 0;
@@ -83,7 +82,7 @@ fn visit_phase(program: &Program, phase: usize, limit: u64, visit: &mut Visit) -
     Ok(visited)
 }
 
-/// Visit files of a fileset; `whole`: all that it may draw from or list, whatever the group's range.
+/// Visits files of a fileset; `whole`: all that it may draw from or list, whatever the group's range.
 pub fn visit_fileset(
     program: &Program,
     group: &Group,
@@ -116,7 +115,7 @@ fn visit_files(files: &Files, first: u64, last: u64, limit: u64, root: Fd, visit
             .get(files.directory_of(index, &name), files)
             .and_then(|directory| sys::open(directory, name.c(), libc::O_RDONLY, 0));
         match opened {
-            // What a phase is yet to create cannot be cached.
+            // Files that the phase has yet to create cannot be cached.
             Err(Errno::NOENT) => continue,
             Err(e) => return Err(format!("opening {}: {e}", files.path(index))),
             Ok(fd) => {

@@ -1,6 +1,6 @@
-//! What this machine's memory and clock allow, without any filesystem: no honest figure exceeds it.
-//! In: nothing but the machine. Out: `workload::outcome::Ceiling`, in about a fifth of a second.
-//! The best of several short rounds counts: a ceiling is what can be reached.
+//! Limits of this machine's memory and clock, without any filesystem: no valid figure exceeds them.
+//! In: only the machine. Out: `workload::outcome::Ceiling`, in about a fifth of a second.
+//! The best of several short rounds counts, since a ceiling is the best that can be reached.
 
 use crate::clock::{Calibrator, kernel_ns};
 use crate::content::{Generator, Source};
@@ -9,10 +9,10 @@ use std::sync::atomic::AtomicU64;
 use workload::outcome::Ceiling;
 use workload::program::Content;
 
-/// Bytes of one round: what a large write takes at a time.
+/// Bytes of one round: the size of a large write.
 const BLOCK: usize = 1 << 20;
 
-/// Memory that is written to, larger than the caches that a core has to itself.
+/// Memory to write to, larger than the private caches of a core.
 const TARGET: usize = 32 << 20;
 
 const ROUNDS: usize = 7;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 7;
 /// Readings of the clock in one round.
 const READINGS: u64 = 200_000;
 
-/// Measure.
+/// Measures the ceiling.
 pub fn measure(calibrator: &Calibrator) -> Ceiling {
     let clock = calibrator.clock();
     let begun = kernel_ns();
@@ -62,7 +62,7 @@ pub fn measure(calibrator: &Calibrator) -> Ceiling {
     }
 }
 
-/// Seconds of the quickest of a few rounds.
+/// Seconds of the fastest of a few rounds.
 fn best(mut round: impl FnMut()) -> f64 {
     let mut best = u64::MAX;
     for _ in 0..ROUNDS {

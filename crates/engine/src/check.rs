@@ -1,4 +1,4 @@
-//! What a program must hold to before anything is done: the engine trusts nothing that comes over the seam.
+//! Checks a program before anything is done: the engine trusts no request.
 //! In: a program. Out: nothing, or the reason for refusing it, in one sentence.
 //! No check touches more than the root directory.
 
@@ -9,7 +9,7 @@ use workload::program::{Fileset, Group, Layout, Order, Phase, Program, Size, Ste
 /// Most workers of a phase.
 pub const WORKERS: u64 = 1024;
 
-/// Most clients side by side.
+/// Most parallel clients.
 pub const CLIENTS: u32 = 1 << 20;
 
 /// Most directories of a fileset.
@@ -18,10 +18,10 @@ pub const DIRECTORIES: u64 = 16 << 20;
 /// Largest block, in bytes.
 pub const BLOCK: u64 = 1 << 30;
 
-/// What a check answers: nothing, or why not.
+/// Result of a check: nothing, or the reason for refusal.
 pub type Check = Result<(), String>;
 
-/// Check a whole program.
+/// Checks a whole program.
 pub fn program(program: &Program) -> Check {
     if !program.root.is_dir() {
         return Err(format!("{} is not a directory", program.root.display()));
@@ -103,7 +103,7 @@ fn group(program: &Program, group: &Group) -> Check {
     kinds::of(group.over).check(program, group)
 }
 
-/// The fileset that a group names is there.
+/// Whether the fileset that a group names exists.
 pub fn fileset_exists(program: &Program, fileset: usize) -> Check {
     match program.filesets.len() {
         count if fileset < count => Ok(()),
@@ -111,7 +111,7 @@ pub fn fileset_exists(program: &Program, fileset: usize) -> Check {
     }
 }
 
-/// Names that steps carry must be single components.
+/// Names in steps must be single path components.
 fn names_of_steps(steps: &[Step]) -> Check {
     for step in steps {
         match step {

@@ -1,22 +1,22 @@
-//! The engine's clock: nanoseconds on the scale of CLOCK_MONOTONIC, read from the processor's counter where that is steady.
+//! The engine's clock: nanoseconds in the scale of CLOCK_MONOTONIC, read from the processor's counter if that is steady.
 //! In: the counter and the kernel's clock, to calibrate one against the other. Out: one cheap reading per operation.
 //! The only place that reads a clock.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
 
-/// A reading of both clocks at one moment.
+/// A reading of both clocks at the same moment.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     ticks: u64,
     ns: u64,
 }
 
-/// Shortest time between two pairs from which the counter's rate is taken: two readings that are each off by 50 ns make
+/// Shortest time between the two pairs that give the counter's rate: readings that are each off by 50 ns make
 /// it off by 25 parts in a million at most.
 const CALIBRATION: Duration = Duration::from_millis(4);
 
-/// Remembers when the process began, so that calibration rests on the longest time there is.
+/// Remembers when the process started, so that calibration uses the longest possible time.
 #[derive(Debug, Clone, Copy)]
 pub struct Calibrator {
     first: Option<Pair>,
@@ -26,12 +26,12 @@ pub struct Calibrator {
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     base: Pair,
-    /// Nanoseconds a tick, 32.32 fixed point; 0: read the kernel's clock instead.
+    /// Nanoseconds per tick, 32.32 fixed point; 0: read the kernel's clock instead.
     rate: u64,
 }
 
 impl Calibrator {
-    /// Take the first pair.
+    /// Takes the first pair.
     pub fn start() -> Calibrator {
         Calibrator { first: counter_is_steady().then(pair) }
     }
@@ -66,7 +66,7 @@ impl Clock {
         if self.rate == 0 { "clock_monotonic" } else { "tsc" }
     }
 
-    /// How far this clock is from the kernel's after so many nanoseconds, as a share of them.
+    /// How far this clock is from the kernel's since `start`, as a share of that time.
     pub fn error_since(&self, start: u64) -> f64 {
         if self.rate == 0 {
             return 0.0;
@@ -85,14 +85,14 @@ pub fn kernel_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Sleep until so many nanoseconds on CLOCK_MONOTONIC, or a signal.
+/// Sleeps until a time of CLOCK_MONOTONIC in nanoseconds, or a signal.
 pub fn sleep_until(ns: u64) {
     let t = libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ };
     // SAFETY: the kernel reads one structure.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &t, std::ptr::null_mut()) };
 }
 
-/// The pair whose two counter readings lay closest together out of a few, so that an interrupt does not spoil it.
+/// Of a few pairs the one with the closest counter readings, so that an interrupt does not spoil it.
 fn pair() -> Pair {
     let mut best = (u64::MAX, Pair { ticks: 0, ns: 0 });
     for _ in 0..8 {

@@ -1,6 +1,6 @@
-//! The outcome of a pass, from what its workers left in shared memory.
-//! In: a pass that has ended, in order or not. Out: `workload::outcome::PhaseOutcome`.
-//! What was not measured is absent.
+//! The outcome of a pass, from its workers' shared memory.
+//! In: a pass that has ended, normally or not. Out: `workload::outcome::PhaseOutcome`.
+//! Values that were not measured are absent.
 
 use crate::histogram::Merged;
 use crate::ops::Ops;
@@ -14,10 +14,10 @@ use workload::outcome::{
 };
 use workload::program::Group;
 
-/// Share of operations that may start late before a rate counts as not sustained.
+/// Share of late operations above which a rate counts as not sustained.
 const SATURATED: f64 = 0.01;
 
-/// A clock that is off the kernel's by more than this share is remarked upon.
+/// A clock that differs from the kernel's by more than this share is reported.
 const CLOCK_ERROR: f64 = 1e-3;
 
 fn slots<'a>(pass: &'a Pass) -> impl Iterator<Item = Slot<'a>> {
@@ -33,12 +33,12 @@ pub fn begin(pass: &Pass) -> u64 {
     earliest(slots(pass)).unwrap_or_else(|| pass.shared.common(Common::Start).load(Relaxed))
 }
 
-/// Workers that never got to work have no beginning.
+/// Workers that never started have no begin time.
 fn earliest<'a>(slots: impl Iterator<Item = Slot<'a>>) -> Option<u64> {
     slots.map(|s| s.get(Count::Begin)).filter(|begin| *begin > 0).min()
 }
 
-/// Everything about one pass.
+/// The complete outcome of a pass.
 pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
     let mut groups = Vec::new();
     let mut first = 0;
@@ -71,7 +71,7 @@ pub fn outcome(pass: &Pass, durable_ns: Option<u64>) -> PhaseOutcome {
     }
 }
 
-/// A worker that was killed left the negative of where it began; it is left out.
+/// A killed worker leaves a negative start value; it is left out.
 fn sum_cpu(pass: &Pass, count: Count) -> u64 {
     slots(pass).filter(|s| s.get(Count::Finished) == 1).map(|s| s.get(count)).sum()
 }
@@ -152,7 +152,7 @@ fn commands(pass: &Pass) -> Vec<CommandRun> {
     noted(pass, |note| if let Note::Ran(run) = note { Some(*run) } else { None }).collect()
 }
 
-/// Parts that programs reported. How long the work took they say, but not when it began: all that was not the longest part went before it.
+/// Parts that programs reported. They report durations but not start times, so the time before the longest part counts as lead time.
 fn parts(pass: &Pass, returned_ns: u64) -> Vec<GroupOutcome> {
     let parts = noted(pass, |note| if let Note::Part(part) = note { Some(*part) } else { None });
     let mut parts: Vec<GroupOutcome> = parts.collect();
@@ -161,7 +161,7 @@ fn parts(pass: &Pass, returned_ns: u64) -> Vec<GroupOutcome> {
     parts
 }
 
-/// What workers have noted of one kind.
+/// Workers' notes of one kind.
 fn noted<T>(pass: &Pass, pick: impl Fn(Note) -> Option<T>) -> impl Iterator<Item = T> {
     slots(pass).flat_map(|slot| slot.notes()).filter_map(pick)
 }

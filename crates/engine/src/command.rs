@@ -1,7 +1,7 @@
-//! One run of a program of the user's own, to its end and that of everything that it started.
-//! In: a command and the root. Out: what it used and what it wrote, in the worker's slot; or why it failed.
-//! A worker forks a keeper, which holds all processes of the command together (see [`crate::confine`]) and ends them before it ends itself;
-//! whoever kills the worker, or whatever started it, kills them all.
+//! One run of a user's own program, until it and all processes that it started have ended.
+//! In: a command and the root. Out: resources used and output, in the worker's slot; or why it failed.
+//! A worker forks a keeper, which holds all processes of the command together (see [`crate::confine`]) and ends them before it exits.
+//! If the worker or one of its ancestors is killed, all of them are killed.
 
 use crate::clock::kernel_ns;
 use crate::confine::{self, Handle, Hold, Waited};
@@ -23,23 +23,23 @@ use std::time::Duration;
 use workload::outcome::{CommandRun, CpuTime, GroupOutcome};
 use workload::program::{Command, Over, PEAK_MEMORY};
 
-/// Processes that a command may have at once: a build with hundreds of jobs stays below, a fork bomb does not.
+/// Most processes of a command at once: above a build with hundreds of jobs, below a fork bomb.
 const PROCESSES: usize = 4096;
-/// Between two looks at what a command does.
+/// Between two checks of a command.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between being asked to end and being ended.
+/// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// Longest time for ended processes to be gone.
+/// Longest wait for killed processes to disappear.
 const GONE: Duration = Duration::from_secs(10);
-/// Bytes of output that are kept while it runs, and of them those that are handed on.
+/// Bytes of output kept while the command runs; [`TAIL`] of them are passed on.
 const KEPT: usize = 16 << 20;
 const TAIL: usize = 2048;
-/// Bytes of the unit in which memory is told.
+/// Unit of reported memory in bytes.
 const MIB: f64 = 1_048_576.0;
-/// Names of processes left behind that are told.
+/// Most names of leftover processes that are reported.
 const NAMES: usize = 8;
 
-/// Runs commands as one worker's share, one after the other; each item is one or more of them.
+/// Runs commands as one worker's share, one after the other; each item is one or more commands.
 pub fn work(task: &Task, items: &[Vec<Command>]) -> Result<(), String> {
     let outside = Outside::here();
     let hold = confine::separate();
@@ -68,22 +68,22 @@ fn first_line(items: &[Vec<Command>]) -> String {
     items.iter().flatten().next().map(Command::line).unwrap_or_default()
 }
 
-/// The worker that a command is held for.
+/// The worker that runs the command.
 struct Worker {
     handle: Handle,
     number: i32,
     outside: Outside,
 }
 
-/// User and group by which a command runs; None: those of the engine.
+/// User and group of a command; None: those of the engine.
 pub fn identity(command: &Command) -> Result<Option<(u32, u32)>, String> {
     command.user.as_deref().map(user_ids).transpose()
 }
 
-/// Numbers of a user of this machine and of its first group.
+/// User and primary group ids of a user of this machine.
 ///
 /// # Errors
-/// There is no such user, or it cannot be found out; in a sentence.
+/// There is no such user, or the lookup failed; in a sentence.
 pub fn user_ids(user: &str) -> Result<(u32, u32), String> {
     let asked = std::process::Command::new("getent").args(["passwd", "--", user]).stdin(Stdio::null()).output();
     let output = asked.map_err(|e| format!("running `getent passwd` for user {user}: {e}"))?;
@@ -96,24 +96,24 @@ pub fn user_ids(user: &str) -> Result<(u32, u32), String> {
     ids.ok_or_else(|| format!("there is no user `{user}` on this machine"))
 }
 
-/// Where a command works and what it may do there.
+/// The folder of a command, and its confinement.
 struct Ground {
     path: PathBuf,
     folder: OwnedFd,
-    /// Absent for tools of the filesystem, and for commands that are not to be confined.
+    /// Absent for tools of the filesystem, and for unconfined commands.
     sandbox: Option<Sandbox>,
-    /// What confines, by name.
+    /// Names of the confinement mechanisms.
     by: Vec<String>,
     lack: Option<String>,
 }
 
 impl Ground {
-    /// Of all commands of a task, which are the same but for tools of the filesystem; in the process that holds them.
+    /// The same for all commands of a task, except tools of the filesystem; called in the process that holds them.
     fn of(task: &Task, hold: Hold, command: Option<&Command>) -> Result<Ground, String> {
         let tools = task.group().over == Over::Volume;
         let confined = !tools && command.is_none_or(|command| !command.unconfined);
         confine::settle(hold, &task.program.root, if confined { "/run/" } else { mounts::RUNS });
-        // A tool may make the root anew, or find it not mounted.
+        // A tool may create the root again, or the root may not be mounted.
         let path = if tools { PathBuf::from("/") } else { task.program.root.clone() };
         let folder = if tools { sys::open_root(&path)? } else { sys::kept(task.root)? };
         if !confined {
@@ -127,7 +127,7 @@ impl Ground {
         Ok(Ground { path, folder, sandbox: Some(sandbox), by, lack })
     }
 
-    /// A command, ready to be started here. Of those that are confined there is one.
+    /// A command, ready to start here. A task has at most one confined command.
     fn prepared(&mut self, command: &Command) -> Result<std::process::Command, String> {
         let [program, arguments @ ..] = command.words.as_slice() else {
             return Err("a command without a program".into());
@@ -142,7 +142,7 @@ impl Ground {
     }
 }
 
-/// A standard input that holds a text: a pipe, which takes so much at once.
+/// A standard input with a text: a pipe, whose capacity limits the text.
 fn input(text: &str) -> Result<Stdio, String> {
     if text.is_empty() {
         return Ok(Stdio::null());
@@ -153,7 +153,7 @@ fn input(text: &str) -> Result<Stdio, String> {
     Ok(reader.into())
 }
 
-/// The end of what a command wrote, and how much it was.
+/// The end of a command's output, and its total length.
 #[derive(Default)]
 struct Output {
     bytes: u64,
@@ -161,7 +161,7 @@ struct Output {
 }
 
 impl Output {
-    /// Takes in what is there now; false at its end.
+    /// Reads available output; false at its end.
     fn take(&mut self, from: &mut impl Read) -> bool {
         let mut buffer = [0; 64 << 10];
         let Ok(read) = from.read(&mut buffer) else { return false };
@@ -173,7 +173,7 @@ impl Output {
         read > 0
     }
 
-    /// Takes the command's own figures out of it; why one of them is not there.
+    /// Extracts the command's own figures from the output; returns why one of them is missing.
     fn figures(&self, command: &Command, peak_memory: u64, figures: &mut BTreeMap<String, f64>) -> Option<String> {
         let text = String::from_utf8_lossy(&self.kept);
         let mut missing = None;
@@ -187,7 +187,7 @@ impl Output {
         missing
     }
 
-    /// The last lines, fit to be shown.
+    /// The last lines, with control characters made printable.
     fn tail(&self) -> String {
         let from = self.kept.len().saturating_sub(TAIL);
         let text = String::from_utf8_lossy(&self.kept[from..]);
@@ -205,7 +205,7 @@ struct Running {
     open: [bool; 2],
 }
 
-/// What happened while a command was listened to.
+/// Events while waiting for a command.
 struct Heard {
     wrote: bool,
     other_ended: bool,
@@ -219,8 +219,7 @@ impl Running {
         Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open: [true; 2] })
     }
 
-    /// Waits until it ends, writes, the worker that it is held for ends or sees other mounts, or so many milliseconds are over, and takes in what
-    /// it wrote.
+    /// Waits until the command ends or writes, its worker ends or sees changed mounts, or a timeout; reads available output.
     fn listen(&mut self, other: Option<&Worker>, milliseconds: i32) -> Result<Heard, String> {
         let (Some(output), Some(errors)) = (self.child.stdout.as_mut(), self.child.stderr.as_mut()) else {
             return Err("a command without pipes".into());
@@ -240,7 +239,7 @@ impl Running {
         Ok(Heard { wrote: wrote || failed, other_ended, mounts_changed })
     }
 
-    /// What is still in the pipes; they may be held open by others, and filled without end.
+    /// Reads what is left in the pipes; other processes may hold them open and keep writing.
     fn hear_out(&mut self) {
         const MOST: usize = 64;
         for _ in 0..MOST {
@@ -283,13 +282,13 @@ fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Res
     last.map_or(Ok(()), |last| last.tell(task))
 }
 
-/// A command that has ended, with all that it started.
+/// A command that has ended, with all processes that it started.
 struct Ended {
     run: CommandRun,
     cpu: CpuTime,
     reported: Vec<GroupOutcome>,
     failure: Option<String>,
-    /// What it was not kept from.
+    /// What was not confined.
     lack: Option<String>,
 }
 
@@ -326,7 +325,7 @@ impl Ended {
         Ended { run, cpu: usage.cpu, reported, failure, lack: None }
     }
 
-    /// Puts it into the worker's slot; why it failed, if it did.
+    /// Stores the result in the worker's slot; returns why the command failed.
     fn tell(self, task: &Task) -> Result<(), String> {
         let slot = task.shared.slot(task.slot);
         slot.set(Count::User, self.cpu.user_ns);
@@ -346,7 +345,7 @@ impl Ended {
     }
 }
 
-/// Listens to a command until it has ended; None where it was ended because the phase is over, or its worker gone.
+/// Waits for a command to end; None if it was ended because the phase is over or its worker gone.
 fn watch(
     running: &mut Running,
     line: &str,
@@ -355,7 +354,7 @@ fn watch(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Option<Ending>, String> {
     let main = running.child.id() as i32;
-    // Without handles (before Linux 5.3) its end is found by looking.
+    // Without pidfds (before Linux 5.3) its end is found by polling.
     let look = if !running.handle.is_known() { Duration::from_millis(1) } else { LOOK };
     let mut looked = kernel_ns();
     loop {
@@ -380,7 +379,7 @@ fn watch(
     }
 }
 
-/// Waits for all that have ended; how the command itself did, if it is among them.
+/// Reaps all ended processes; returns how the command itself ended, if it is among them.
 fn reap_until(main: i32) -> Option<Ending> {
     let mut ended = None;
     while let Waited::Ended(process, how) = confine::reap() {
@@ -391,7 +390,7 @@ fn reap_until(main: i32) -> Option<Ending> {
     ended
 }
 
-/// Ends everything that is held: asks first, and waits until nobody is left.
+/// Ends all held processes: SIGTERM, then SIGKILL after the grace period; waits until none is left.
 fn end_all(hold: Hold, grace: Duration) {
     let begun = kernel_ns();
     let mut signal = if grace.is_zero() { libc::SIGKILL } else { libc::SIGTERM };
@@ -409,7 +408,7 @@ fn end_all(hold: Hold, grace: Duration) {
         if waited > grace + GONE {
             return;
         }
-        // Adopted ones come one generation at a time.
+        // Orphans are adopted one generation at a time.
         if signal == libc::SIGKILL {
             confine::signal_all(hold, signal);
         }
@@ -428,7 +427,7 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     }
 }
 
-/// How a command failed: with the errors that were found in its output, or its last lines.
+/// How a command failed, with the errors found in its output, or its last lines.
 fn failure(run: &CommandRun, errors: Option<String>) -> String {
     let how = match (run.status, run.signal) {
         (Some(status), _) => format!("ended with status {status}"),
@@ -440,7 +439,7 @@ fn failure(run: &CommandRun, errors: Option<String>) -> String {
     format!("`{}` {how}{output}", run.line)
 }
 
-/// The last lines of a text, in one.
+/// The last lines of a text, joined into one.
 fn last_lines(text: &str) -> String {
     const LINES: usize = 4;
     const LONGEST: usize = 400;

@@ -1,7 +1,7 @@
-//! Holding other people's programs together, so that they can be ended whole: with everything that they start, wherever it moves.
-//! In: a process that is about to run one. Out: process numbers and a /proc of its own, signals to all of its descendants, their account.
-//! As root, and where users may make namespaces, the kernel itself ends them all with their first process. Elsewhere they are found one by
-//! one, as children of the process that adopts orphans.
+//! Holds users' programs together, so that they can be ended completely, including all their descendants.
+//! In: a process that is about to run one. Out: process ids and a /proc of its own, signals to all of its descendants, resource usage.
+//! As root, and where users may create namespaces, the kernel ends them all with their first process. Otherwise they are found one by
+//! one, as children of a subreaper.
 #![allow(unsafe_code)]
 
 use crate::mounts;
@@ -12,20 +12,20 @@ use workload::outcome::CpuTime;
 /// How programs are held together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// In a namespace of process numbers: its first process ends them all.
+    /// In a PID namespace: the end of its first process ends them all.
     Namespace,
-    /// The same within a namespace of users, in which what is mounted cannot be taken off.
+    /// The same within a user namespace, in which mounts cannot be removed.
     UserNamespace,
-    /// As descendants that were adopted.
+    /// As adopted descendants of a subreaper.
     Adoption,
 }
 
-/// Prepares this process, which has one thread, so that the next one that it forks is the first of a namespace.
+/// Prepares this single-threaded process, so that its next child is the first process of a namespace.
 pub fn separate() -> Hold {
-    // SAFETY: both take nothing.
+    // SAFETY: both take no arguments.
     let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
     let spaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
-    // SAFETY: takes a number; this process has one thread and shares its memory with nobody who would notice.
+    // SAFETY: takes a number; this process has one thread and shares its memory with no other.
     if unsafe { libc::unshare(spaces) } == 0 {
         return Hold::Namespace;
     }
@@ -33,7 +33,7 @@ pub fn separate() -> Hold {
     if unsafe { libc::unshare(spaces | libc::CLONE_NEWUSER) } < 0 {
         return Hold::Adoption;
     }
-    // Everybody stays who they are; without these lines everybody would be nobody.
+    // Maps user and group to themselves; without these lines they would be `nobody`.
     let lines = [
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("{user} {user} 1")),
@@ -45,13 +45,13 @@ pub fn separate() -> Hold {
     Hold::UserNamespace
 }
 
-/// Open files that programs may have, as in a login shell.
+/// Limit on open files for programs, as in a login shell.
 const OPEN_FILES: u64 = 1024;
 
-/// Makes this process the one that holds: in a session without terminal, with a /proc that shows what is held and nothing else, never made to
-/// wait by what it holds. `root`: where the programs work. `unneeded`: mounts below this path, except the root's, are let go of.
+/// Makes this process the holder: in a session without terminal, with a /proc that only shows held processes, and with priority over them.
+/// `root`: the folder of the programs. `unneeded`: mounts below this path, except the root's, are detached.
 pub fn settle(hold: Hold, root: &Path, unneeded: &str) {
-    // SAFETY: all of these take numbers, or C strings and structures that outlive the calls. What is refused is done without.
+    // SAFETY: all of these take numbers, or C strings and structures that outlive the calls. Refused calls are ignored.
     unsafe {
         libc::setsid();
         libc::umask(0o022);
@@ -64,11 +64,11 @@ pub fn settle(hold: Hold, root: &Path, unneeded: &str) {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &first);
         if hold == Hold::Adoption {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
-            // Killed with its parent it could end nobody; it looks for its parent itself.
+            // If it died with its parent, it could not end the others; it checks for its parent itself.
             libc::prctl(libc::PR_SET_PDEATHSIG, 0);
             return;
         }
-        // What may not be taken off here goes when it goes outside.
+        // Mounts that cannot be detached here disappear when they are unmounted outside.
         let kind = if hold == Hold::UserNamespace { libc::MS_SLAVE } else { libc::MS_PRIVATE };
         let none = std::ptr::null();
         if libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | kind, std::ptr::null()) == 0 {
@@ -79,10 +79,10 @@ pub fn settle(hold: Hold, root: &Path, unneeded: &str) {
     }
 }
 
-/// Sends a signal to everything that is held.
+/// Sends a signal to all held processes.
 pub fn signal_all(hold: Hold, signal: i32) {
     if hold != Hold::Adoption {
-        // SAFETY: takes numbers; the first process of a namespace reaches what is in it and nothing else.
+        // SAFETY: takes numbers; the first process of a namespace only reaches processes in it.
         unsafe { libc::kill(-1, signal) };
         return;
     }
@@ -92,14 +92,14 @@ pub fn signal_all(hold: Hold, signal: i32) {
     }
 }
 
-/// Numbers of the processes that are held, ended ones that nobody waited for among them.
+/// Ids of the held processes, including zombies.
 pub fn held(hold: Hold) -> Vec<i32> {
-    // SAFETY: takes nothing.
+    // SAFETY: takes no arguments.
     let own = unsafe { libc::getpid() };
     if hold == Hold::Adoption {
         return descendants(own);
     }
-    // Where /proc could not be mounted anew, it shows everybody by other numbers.
+    // If /proc could not be mounted again, it shows all processes, with other ids.
     if own != 1 || !std::fs::read_link("/proc/self").is_ok_and(|own| own == Path::new("1")) {
         return Vec::new();
     }
@@ -107,7 +107,7 @@ pub fn held(hold: Hold) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|number| *number != own).collect()
 }
 
-/// Children, and theirs, of a process with one thread.
+/// Descendants of a single-threaded process.
 fn descendants(of: i32) -> Vec<i32> {
     let (mut found, mut at) = (vec![of], 0);
     while let Some(process) = found.get(at) {
@@ -123,18 +123,18 @@ pub fn name(process: i32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{process}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
 
-/// What waiting found.
+/// Result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
-    /// This one ended.
+    /// This process ended.
     Ended(i32, Ending),
-    /// There are some, and all of them run.
+    /// There are children, and all of them run.
     AllRun,
-    /// There is none.
+    /// There are no children.
     Nobody,
 }
 
-/// Waits for any child without waiting.
+/// Reaps any child without blocking.
 pub fn reap() -> Waited {
     let mut status = 0;
     // SAFETY: the kernel fills one integer.
@@ -145,20 +145,20 @@ pub fn reap() -> Waited {
     }
 }
 
-/// What all children that were waited for used, and what they had waited for in turn.
+/// Resource usage of all reaped children and of their reaped descendants.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
     /// Processor time.
     pub cpu: CpuTime,
-    /// Most memory of any one process, in bytes.
+    /// Peak memory of any one process, in bytes.
     pub peak_memory: u64,
     /// Context switches.
     pub switches: u64,
-    /// Bytes that read calls returned and that write calls accepted; absent where the kernel does not count them.
+    /// Bytes that read calls returned and that write calls accepted; absent if the kernel does not count them.
     pub io: Option<(u64, u64)>,
 }
 
-/// Reads that account.
+/// Reads the resource usage.
 pub fn usage() -> Usage {
     // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
     let usage = unsafe {
@@ -174,35 +174,35 @@ pub fn usage() -> Usage {
     }
 }
 
-/// What the children that have ended read and wrote: the kernel adds it to this process, whose own part is that of its only thread.
+/// Bytes read and written by children that have ended: the kernel adds them to this process, whose own part is that of its only thread.
 fn io_of_children() -> Option<(u64, u64)> {
     let counts = |path: &str| {
         let text = std::fs::read_to_string(path).ok()?;
         let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
         count("rchar:").zip(count("wchar:"))
     };
-    // The whole is read first, so that what reading it takes is no part of the difference.
+    // The total is read first, so that reading it is not part of the difference.
     let (all, own) = (counts("/proc/self/io")?, counts("/proc/thread-self/io")?);
     Some((all.0.saturating_sub(own.0), all.1.saturating_sub(own.1)))
 }
 
-/// Whether the process that forked this one, of that number, is gone; never in a namespace of its own, which ends with its first process.
+/// Whether the parent of this process has died; always false in a PID namespace, which ends with its first process.
 pub fn is_orphan(hold: Hold, parent: i32) -> bool {
-    // SAFETY: takes nothing.
+    // SAFETY: takes no arguments.
     hold == Hold::Adoption && unsafe { libc::getppid() } != parent
 }
 
-/// A process by a handle that never comes to mean another one.
+/// A handle that always refers to the same process.
 pub struct Handle(i32);
 
 impl Handle {
-    /// Of a process; of this one, if none is named. Before Linux 5.3 there is none, and nothing is ever known of it.
+    /// Handle of a process; of this one if none is given. Before Linux 5.3 there are no handles, and no event is ever reported.
     pub fn of(process: Option<i32>) -> Handle {
         // SAFETY: getpid takes nothing, the call takes numbers.
         Handle(unsafe { libc::syscall(libc::SYS_pidfd_open, process.unwrap_or_else(|| libc::getpid()), 0) } as i32)
     }
 
-    /// Whether there is one.
+    /// Whether the handle exists.
     pub fn is_known(&self) -> bool {
         self.0 >= 0
     }

@@ -1,16 +1,16 @@
-//! Data to write: incompressible and unique in every 4 KiB, or as compressible and repetitive as the fileset asks.
-//! In: what a file is to hold, the file's identity, an offset, a version. Out: bytes; equal in, equal out.
-//! A pool of good random words is combined with a key that is new for every 4 KiB and moves on with every 64 bytes: as
-//! fast as a copy, and no compressor or deduplicator finds anything in it.
+//! Data to write: incompressible and unique in every 4 KiB, or as compressible and repetitive as the fileset requests.
+//! In: a content, the file's identity, an offset, a version. Out: bytes; equal input gives equal output.
+//! A pool of random words is combined with a key that is new for every 4 KiB and changes every 64 bytes: as
+//! fast as a copy, and neither compressible nor deduplicable.
 
 use crate::hash::{below, mix, mix_all};
 use crate::{patterns, stamp};
 use workload::program::Content;
 
-/// Grain of uniqueness, compression and verification, in bytes.
+/// Unit of uniqueness, compression and verification, in bytes.
 pub const GRAIN: usize = 4096;
 
-/// Words that the inner loop makes side by side: enough independent sums to fill the processor's adders.
+/// Words per iteration of the inner loop: enough independent sums to fill the processor's adders.
 const LANES: usize = 8;
 const VECTORS: usize = GRAIN / 8 / LANES;
 
@@ -20,15 +20,15 @@ type Pool = [[u64; LANES]; VECTORS];
 /// Fills a grain, or the beginning of one, from the pool and a key.
 type Fill = fn(&mut [u8], &Pool, u64);
 
-/// How many grains duplicates are repeated from.
+/// Number of distinct grains that duplicates repeat.
 const DUPLICATES: u64 = 64;
 
-/// Where written bytes go and when: what a grain's content follows from.
+/// Where and when bytes are written; determines a grain's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// [`crate::names::Files::identity`] of the file.
     pub file: u64,
-    /// Another one each time the same place is written, so that nothing written twice is the same.
+    /// Changes with each write to the same place, so that no data is written twice.
     pub version: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator whose every byte follows from the seed.
+    /// A generator whose bytes are all determined by the seed.
     pub fn new(seed: u64, content: Content) -> Generator {
         let mut pool = Box::new([[0; LANES]; VECTORS]);
         let mut state = mix(seed ^ 0x706f_6f6c);
@@ -56,7 +56,7 @@ impl Generator {
         Generator { content, seed, pool, pattern, scratch: Box::new([0; GRAIN]), scratch_of: None, fill: fastest() }
     }
 
-    /// Fill a buffer with what the file holds from `offset` on.
+    /// Fills a buffer with the file's content from `offset` on.
     pub fn fill(&mut self, buffer: &mut [u8], source: Source, offset: u64) {
         if self.content.zeros && !self.content.verify {
             buffer.fill(0);
@@ -79,7 +79,7 @@ impl Generator {
             self.grain(out, source, grain);
             return;
         }
-        // Small calls walk through a grain piece by piece: made once, then copied.
+        // Small calls use a grain piece by piece: it is generated once, then copied.
         if self.scratch_of != Some((source, grain)) {
             let mut scratch = std::mem::replace(&mut self.scratch, Box::new([0; GRAIN]));
             self.grain(&mut scratch[..], source, grain);
@@ -89,7 +89,7 @@ impl Generator {
         out.copy_from_slice(&self.scratch[within..within + out.len()]);
     }
 
-    /// Make the beginning of one grain.
+    /// Generates the beginning of one grain.
     fn grain(&self, out: &mut [u8], source: Source, grain: u64) {
         if self.content.zeros {
             out.fill(0);
@@ -98,7 +98,7 @@ impl Generator {
             let key = self.key(stream, grain);
             match self.pattern {
                 Some(stock) => {
-                    // The grains of a file follow each other in the stock; repeated ones have a place of their own.
+                    // The grains of a file follow each other in the stock; duplicates have a fixed position.
                     let at =
                         if key == place(stream, grain) { mix(stream).wrapping_add(grain * GRAIN as u64) } else { key };
                     patterns::fill(out, stock, at, key);
@@ -116,9 +116,8 @@ impl Generator {
         }
     }
 
-    /// The key of a grain of the data that `stream` stands for; a share of grains takes one of a few keys, so that they
-    /// repeat. This runs for every 4 KiB, so it is one mix and a multiplication for each lane: each is a bijection of the
-    /// mixed word, hence no two grains have a lane in common.
+    /// The key of a grain of the data of `stream`; a share of grains uses one of a few keys, so that they repeat. This runs for every 4 KiB, so it
+    /// is one mix and a multiplication for each lane: each is a bijection of the mixed word, hence no two grains have a lane in common.
     #[inline]
     fn key(&self, stream: u64, grain: u64) -> u64 {
         let mut place = place(stream, grain);
@@ -130,13 +129,13 @@ impl Generator {
     }
 }
 
-/// The key of a grain that repeats no other.
+/// The key of a grain that is no duplicate.
 #[inline]
 fn place(stream: u64, grain: u64) -> u64 {
     mix(stream ^ grain.wrapping_mul(0xa076_1d64_78bd_642f))
 }
 
-/// Odd constants by which the lanes of a key differ and move on; from the golden ratio and the primes of xxHash.
+/// Odd constants by which the lanes of a key differ and advance; from the golden ratio and the primes of xxHash.
 const STRIDES: [u64; LANES] = [
     0x9e37_79b9_7f4a_7c15,
     0xc2b2_ae3d_27d4_eb4f,
@@ -150,7 +149,7 @@ const STRIDES: [u64; LANES] = [
 
 #[inline(always)]
 fn fill_generic(out: &mut [u8], pool: &Pool, place: u64) {
-    // Made here rather than passed: an argument of this size lives in the caller's memory, and each step would wait for it.
+    // Computed here and not passed: an argument of this size is in the caller's memory, and each step would wait for it.
     let mut key = STRIDES.map(|stride| place.wrapping_mul(stride));
     let mut vectors = out.chunks_exact_mut(8 * LANES);
     let mut used = 0;
@@ -199,7 +198,7 @@ mod wide {
     }
 
     fn checked(out: &mut [u8], pool: &Pool, key: u64) {
-        // SAFETY: only handed out after the processor said that it has AVX2.
+        // SAFETY: only returned by `fastest` after the processor was found to have AVX2.
         unsafe { avx2(out, pool, key) }
     }
 

@@ -1,12 +1,12 @@
-//! Handles on directories, so that calls name files by one component and the kernel walks no paths.
+//! Handles on directories, so that calls name files by one component and the kernel resolves no paths.
 //! In: a fileset's directory numbers. Out: open descriptors, a bounded number of them.
-//! Makes directories where a step asks for it.
+//! Creates directories if a step requires it.
 
 use crate::names::{Files, Name};
 use crate::sys::{self, Answer, Errno, Fd};
 use std::ffi::{CStr, CString};
 
-/// Directory handles that one worker keeps at most.
+/// Most directory handles of one worker.
 const HANDLES: u64 = 1024;
 
 /// The open directories of one worker.
@@ -22,7 +22,7 @@ pub struct Directories {
 const NONE: (u64, Fd) = (u64::MAX, -1);
 
 impl Directories {
-    /// No handle is open yet.
+    /// Without open handles.
     pub fn new(root: Fd, files: &Files) -> Directories {
         let only_base = files.directories() == 1 && files.middle_directories() == 0 && {
             let mut name = Name::new();
@@ -70,7 +70,7 @@ impl Directories {
         Ok(fd)
     }
 
-    /// The handle of a directory that is made, with those that lead to it, if it is missing.
+    /// The handle of a directory; creates it and its parents if they are missing.
     pub fn ensure(&mut self, directory: u64, files: &Files) -> Answer<Fd> {
         match self.get(directory, files) {
             Err(Errno::NOENT) => {
@@ -110,7 +110,7 @@ impl Drop for Directories {
     }
 }
 
-/// Make a path below the root, with all directories that lead to it; those that exist are left alone.
+/// Creates a path below the root, with all parents; existing directories are unchanged.
 pub fn make_path(root: Fd, path_below: &str) -> Answer<()> {
     let mut whole = String::new();
     for part in path_below.split('/').filter(|p| !p.is_empty()) {
@@ -123,7 +123,7 @@ pub fn make_path(root: Fd, path_below: &str) -> Answer<()> {
     Ok(())
 }
 
-/// mkdir answers EEXIST where another was faster, or where there is nothing to do.
+/// mkdir returns EEXIST if another worker was faster, or if the directory exists already.
 pub fn exists_is_fine(answer: Answer<()>) -> Answer<()> {
     match answer {
         Err(Errno::EXIST) => Ok(()),
@@ -131,19 +131,19 @@ pub fn exists_is_fine(answer: Answer<()>) -> Answer<()> {
     }
 }
 
-/// A path below the root for a system call; the root itself is ".". Programs with a NUL in a path were refused before.
+/// A path below the root for a system call; the root itself is ".". Programs with a NUL in a path are refused in advance.
 pub fn path(below: &str) -> CString {
     if below.is_empty() { c".".to_owned() } else { CString::new(below).unwrap_or_default() }
 }
 
-/// Entries of one directory, as readdir gives them.
+/// Entries of one directory, in readdir order.
 pub struct Listing {
     buffer: Vec<u8>,
     filled: usize,
     at: usize,
 }
 
-/// Bytes that one getdents call asks for: what glibc's readdir asks for.
+/// Buffer size of one getdents call, as in glibc's readdir.
 const LISTING_BYTES: usize = 32 << 10;
 
 /// Type of a directory entry.
@@ -153,24 +153,24 @@ pub enum Kind {
     Directory,
     /// Anything else.
     Other,
-    /// The filesystem does not say.
+    /// Not reported by the filesystem.
     Unknown,
 }
 
 impl Listing {
-    /// A listing that is at its beginning.
+    /// A listing at its beginning.
     pub fn new() -> Listing {
         Listing { buffer: vec![0; LISTING_BYTES], filled: 0, at: 0 }
     }
 
-    /// Fetch more entries; false at the end of the directory.
+    /// Fetches more entries; false at the end of the directory.
     pub fn fetch(&mut self, directory: Fd) -> Answer<bool> {
         self.filled = sys::list(directory, &mut self.buffer)?;
         self.at = 0;
         Ok(self.filled > 0)
     }
 
-    /// The next entry that was fetched, leaving out "." and "..".
+    /// The next fetched entry, without "." and "..".
     pub fn next(&mut self) -> Option<(&CStr, Kind)> {
         // Each record: inode (8), offset (8), length (2), type (1), name with NUL; getdents(2).
         while self.at + 19 < self.filled {

@@ -1,6 +1,6 @@
-//! Making a phase's data safe, after its last call has returned.
-//! In: what the program says makes data durable. Out: nothing, or what failed.
-//! A step that fails leaves the phase without a durable time rather than with a wrong one.
+//! Makes a phase's data durable after its last call has returned.
+//! In: the program's steps for it. Out: nothing, or what failed.
+//! If a step fails, the phase has no durable time instead of a wrong one.
 
 use crate::sys::{self, Errno, Fd};
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +12,11 @@ use workload::program::Durable;
 /// A step that failed.
 #[derive(Debug)]
 pub struct Undone {
-    /// What was done and what the system answered.
+    /// What was done, and the system's error.
     pub reason: String,
-    /// Its errno, where a system call failed.
+    /// Its errno, if a system call failed.
     pub errno: Option<Errno>,
-    /// A command was ended from outside, by a signal.
+    /// A command was killed by a signal from outside.
     pub killed: bool,
 }
 
@@ -26,7 +26,7 @@ impl Undone {
     }
 }
 
-/// Carry out everything in order, within the time that is left.
+/// Carries out everything in order, within the remaining time.
 pub fn make(durable: &Durable, root: Fd, left: Duration) -> Result<(), Undone> {
     if durable.syncfs {
         sys::syncfs(root).map_err(|errno| Undone::of("syncfs on the root", &errno.into()))?;
@@ -54,7 +54,7 @@ fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), Un
         .map_err(|e| Undone::of(format!("`{line}`"), &e))?;
     let undone = |how: String, killed: bool| Undone { reason: format!("`{line}` {how}"), errno: None, killed };
     let deadline = Instant::now() + left;
-    // The wait grows from 50 us, so that a quick command is not charged a long nap.
+    // The wait grows from 50 us, so that a quick command is not charged a long sleep.
     let mut nap = Duration::from_micros(50);
     loop {
         match child.try_wait().map_err(|e| Undone::of(format!("`{line}`"), &e))? {
@@ -71,7 +71,7 @@ fn command(program: &str, arguments: &[String], left: Duration) -> Result<(), Un
     }
 }
 
-/// Whether a signal ended a command; `nsenter` and shells answer 128 and the signal for what they ran.
+/// Whether a signal killed a command; `nsenter` and shells return 128 plus the signal of their child.
 fn is_killed(status: ExitStatus) -> bool {
     status.signal().is_some() || status.code().is_some_and(|code| (129..=159).contains(&code))
 }

@@ -1,21 +1,21 @@
-//! Where the kernel says that a file's blocks lie: FIEMAP.
-//! In: an open file. Out: its extents in the order of the file, those that follow each other on the device joined.
-//! Nothing is kept of a file but a few numbers, however many extents it has.
+//! Locations of a file's blocks, as reported by FIEMAP.
+//! In: an open file. Out: its extents in file order; adjacent ones on the device are joined.
+//! Only a few numbers are kept of a file, however many extents it has.
 #![allow(unsafe_code)]
 
 use crate::sys::{self, Answer, Fd};
 
-/// Extents that one call asks for.
+/// Extents per call.
 const BATCH: usize = 256;
 
 /// FS_IOC_FIEMAP: `_IOWR('f', 11, struct fiemap)`, the same number on every architecture that Rust knows but MIPS, PowerPC
 /// and SPARC, which the product is not built for.
 const FS_IOC_FIEMAP: u64 = 0xc020_660b;
-/// Write the file's data out first, so that delayed blocks have a place.
+/// Write the file's data out first, so that delayed blocks are allocated.
 const SYNC: u32 = 1;
 /// The last extent of the file.
 const LAST: u32 = 0x1;
-/// Its place is not known, or it has none of its own: unknown, delayed, encoded, within metadata.
+/// Its location is unknown or shared: unknown, delayed, encoded, within metadata.
 const ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x200;
 
 /// `struct fiemap_extent` of linux/fiemap.h.
@@ -45,13 +45,13 @@ struct Raw {
 /// A file's extents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extents {
-    /// Pieces that do not follow each other on the device.
+    /// Pieces that are not adjacent on the device.
     pub pieces: u64,
-    /// Some of it has no place of its own: stored within metadata, or compressed together.
+    /// Some of it has no location of its own: stored within metadata, or compressed together.
     pub elsewhere: bool,
 }
 
-/// Ask for the extents of an open file.
+/// Reads the extents of an open file.
 pub fn of(fd: Fd) -> Answer<Extents> {
     let mut found = Extents::default();
     let mut end = None;
@@ -72,7 +72,7 @@ pub fn of(fd: Fd) -> Answer<Extents> {
         }
         let mapped = &raw.extents[..(raw.mapped as usize).min(BATCH)];
         for extent in mapped {
-            // What has no place of its own is one piece, and so is a compressed one.
+            // An extent without a location of its own counts as one piece, as does a compressed one.
             found.elsewhere |= extent.flags & ELSEWHERE != 0;
             if end != Some(extent.physical) || extent.flags & ELSEWHERE != 0 {
                 found.pieces += 1;

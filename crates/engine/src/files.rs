@@ -1,6 +1,6 @@
 //! Work on whole files: one item a file, the steps of the group carried out on each.
 //! In: a worker's task. Out: its tally.
-//! Files are taken by computed index, or as readdir lists them (`crate::readdir`).
+//! Files are taken by computed index, or in readdir order (`crate::readdir`).
 
 pub mod rare;
 
@@ -17,10 +17,10 @@ use crate::tally::Tally;
 use crate::worker::{Task, version};
 use workload::program::{Io, SyncCall};
 
-/// Bytes of one read or write call where the program does not say.
+/// Bytes of one read or write call, unless the program sets another size.
 const CALL_BYTES: u64 = 128 << 10;
 
-/// What the steps on files need besides the tally.
+/// State for steps on files besides the tally.
 pub struct FileWork<'a> {
     /// The task.
     pub task: &'a Task<'a>,
@@ -39,23 +39,23 @@ pub struct FileWork<'a> {
     verify: bool,
     since_sync: u64,
     direct_refused: bool,
-    /// Directories that any file belongs into, once somebody had to know.
+    /// Whether each directory has any files; computed on first use.
     pub in_use: Option<Vec<bool>>,
 }
 
-/// The file that is being worked on.
+/// The current file.
 pub struct Item {
-    /// Its index; a hash of its name where it is none of the fileset's.
+    /// Its index; a hash of its name if it is not in the fileset.
     pub index: u64,
-    /// Number that stands for it.
+    /// Its identity.
     pub identity: u64,
-    /// Number that its content carries: another where it is a clone or a copy, whose content carried the source's until it was written.
+    /// Identity in its content. It differs for a clone or copy, whose content carries the source's until it is overwritten.
     writer: u64,
     /// Its name.
     pub name: Name,
     /// Number of its directory.
     pub directory: u64,
-    /// Directory that it was moved to by a rename.
+    /// Target directory, if it was renamed.
     moved_to: Option<Fd>,
     fd: Option<Fd>,
     direct: bool,
@@ -65,7 +65,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item to be filled in.
+    /// An empty item.
     pub fn new() -> Item {
         Item {
             index: 0,
@@ -83,22 +83,22 @@ impl Item {
     }
 }
 
-/// Why an item was not carried through.
+/// Why an item was not completed.
 pub enum Trouble {
     /// A step failed; it is counted.
     Failed,
-    /// The file was gone before the first step, which is no fault when workers share what they find.
+    /// The file was gone before the first step, which is no error if workers share the files they find.
     Gone,
 }
 
 impl<'a> FileWork<'a> {
-    /// Make ready what can be made ready before the clock starts.
+    /// Prepares everything that is possible before the clock starts.
     pub fn new(task: &'a Task<'a>, files: Files) -> Answer<FileWork<'a>> {
         let group = task.group();
         let content = task.program.filesets[files.fileset].content;
         let call = if group.io.call_bytes == 0 { CALL_BYTES } else { group.io.call_bytes };
         let ops = Ops::new(group);
-        // No call moves more than the largest file, so small files do not get the buffer of large reads.
+        // No call moves more than the largest file, so small files do not need the buffer of large reads.
         let skew = if group.io.direct { 0 } else { read_skew(call.min(files.largest())) };
         Ok(FileWork {
             dirs: Directories::new(task.root, &files),
@@ -154,7 +154,7 @@ impl<'a> FileWork<'a> {
         item.moved_to = None;
     }
 
-    /// Take a file that readdir listed.
+    /// Takes a file from a readdir listing.
     pub fn take_listed(&mut self, name: &[u8], directory: u64, item: &mut Item) {
         item.name = Name::from(name);
         let index = self.files.index_of(name);
@@ -171,10 +171,10 @@ impl<'a> FileWork<'a> {
         item.moved_to = None;
     }
 
-    /// Carry out the steps on one file.
+    /// Carries out the steps on one file.
     #[inline]
     pub fn perform(&mut self, item: &mut Item, tally: &mut Tally) -> Result<(), Trouble> {
-        // The list is taken out and put back so that steps may change `self`; this costs two moves of a pointer.
+        // The list is moved out and back so that steps may change `self`; this costs two moves of a pointer.
         let list = std::mem::take(&mut self.ops.list);
         let result = self.steps(&list, item, tally, true);
         self.ops.list = list;
@@ -271,7 +271,7 @@ impl<'a> FileWork<'a> {
         }
     }
 
-    /// Read to the end. A short answer is the end of a regular file, so no further call asks for it.
+    /// Reads to the end. A short read is the end of a regular file, so no further call follows.
     #[inline]
     fn read(&mut self, item: &mut Item, tally: &mut Tally) -> Answer<()> {
         let fd = item.fd.ok_or(Errno::BADF)?;
@@ -286,7 +286,7 @@ impl<'a> FileWork<'a> {
         }
     }
 
-    /// As above; what was read is checked outside the latency, which is that of each call.
+    /// As above; the data is checked outside the latency, which is that of each call.
     fn read_and_check(&mut self, op: &Op, item: &mut Item, tally: &mut Tally) -> Answer<()> {
         let fd = item.fd.ok_or(Errno::BADF)?;
         item.bytes = 0;
@@ -316,7 +316,7 @@ impl<'a> FileWork<'a> {
                 if length > DIRECT_GRAIN {
                     length -= length % DIRECT_GRAIN;
                 } else {
-                    // The end of a file is no whole block; only it goes through the page cache.
+                    // The end of a file is no whole block; only this part goes through the page cache.
                     sys::set_direct(fd, false)?;
                     item.direct = false;
                 }
@@ -379,10 +379,10 @@ impl<'a> FileWork<'a> {
     }
 }
 
-/// Direct I/O is cut at this many bytes: the largest logical block that disks have.
+/// Granularity of direct I/O in bytes: the largest logical block of disks.
 pub const DIRECT_GRAIN: usize = 4096;
 
-/// Check every grain of what was read from `offset` on; of one that is cut short, what there is of it. Content of either of the two is right.
+/// Checks every grain read from `offset` on; of a truncated grain the part that was read. Content of either of the two files is valid.
 pub fn check_grains(
     bytes: &[u8],
     offset: u64,

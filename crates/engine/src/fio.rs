@@ -1,6 +1,6 @@
-//! The report of fio, as it prints it with `--output-format=json+`, and its errors.
-//! In: which parts, and what was printed. Out: bytes, operations, time and latencies of each; the lines that name what failed.
-//! A part is what a job, or a group of jobs, has read or written: all the entries that the report has of it, added up.
+//! The report of fio with `--output-format=json+`, and its errors.
+//! In: which parts, and fio's output. Out: bytes, operations, time and latencies of each; the lines that name errors.
+//! A part is what a job, or a group of jobs, has read or written: the sum of all its entries in the report.
 
 use crate::histogram::Merged;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ struct Report {
     jobs: Vec<Job>,
 }
 
-/// An entry: a job, one of its clones, or several jobs together.
+/// An entry: a job, one of its copies, or several jobs together.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Job {
@@ -30,7 +30,7 @@ struct Direction {
     total_ios: u64,
     /// Milliseconds, without the ramp.
     runtime: u64,
-    /// From submission to completion; without buckets unless the job asks for them.
+    /// From submission to completion; without buckets unless the job enables them.
     lat_ns: Latency,
     /// From the end of the submission.
     clat_ns: Latency,
@@ -55,9 +55,9 @@ struct Latency {
 /// The named parts of a report.
 ///
 /// # Errors
-/// The output is no such report, or one of the parts is not in it; in a sentence.
+/// The output is not such a report, or one of the parts is missing; in a sentence.
 pub fn parts(names: &[String], output: &str) -> Result<Vec<GroupOutcome>, String> {
-    // Notes of fio's may stand before the report, and after it.
+    // fio may print notes before and after the report.
     let start = if output.starts_with('{') { Some(0) } else { output.find("\n{").map(|at| at + 1) };
     let text = &output[start.ok_or("fio printed no report")?..];
     let mut reports = serde_json::Deserializer::from_str(text).into_iter::<Report>();
@@ -68,7 +68,7 @@ pub fn parts(names: &[String], output: &str) -> Result<Vec<GroupOutcome>, String
     names.iter().map(|name| part(&report, name).ok_or_else(|| format!("fio's report has no `{name}`"))).collect()
 }
 
-/// The errors among what fio printed, which may be long before the end; None where there are none.
+/// The errors in fio's output, which may be long before its end; None if there are none.
 pub fn errors(output: &str) -> Option<String> {
     const LINES: usize = 4;
     let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("fio: ")).take(LINES).collect();
@@ -118,7 +118,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Entries work side by side, so that the time is the longest of theirs.
+    /// Entries run in parallel, so the time is that of the longest.
     fn add(&mut self, side: &Direction) {
         self.bytes = self.bytes.saturating_add(side.io_bytes);
         self.operations = self.operations.saturating_add(side.total_ios);
@@ -135,7 +135,7 @@ fn record(into: &mut Merged, latency: &Latency) {
 mod tests {
     use super::*;
 
-    /// Two clones of a job without `group_reporting`, and another job, as fio 3.33 prints them, shortened.
+    /// Two copies of a job without `group_reporting`, and another job, as printed by fio 3.33, shortened.
     const REPORT: &str = r#"note: both iodepth >= 1 and synchronous I/O engine are selected
 {"fio version": "fio-3.33", "jobs": [
   {"jobname": "db", "groupid": 0, "error": 0,

@@ -1,9 +1,9 @@
-//! Choices that follow from the seed alone: hashes, draws from a range, permutations that need no memory.
-//! In: numbers. Out: numbers; equal in, equal out, on every machine.
+//! Choices determined by the seed alone: hashes, draws from a range, permutations without memory.
+//! In: numbers. Out: numbers; equal input gives equal output on every machine.
 //! Nothing here keeps state, so any worker can compute any choice.
 
-/// Mix one word: the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection in which every bit of the
-/// input changes every bit of the output with a chance of one half.
+/// Mixes one word: the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection in which every bit of the input changes every
+/// bit of the output with a chance of one half.
 #[inline]
 pub const fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -12,13 +12,13 @@ pub const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Mix several words, order counts.
+/// Mixes several words; their order matters.
 #[inline]
 pub fn mix_all(words: &[u64]) -> u64 {
     words.iter().fold(0x6a09_e667_f3bc_c908, |h, w| mix(h ^ w))
 }
 
-/// Hash bytes (names), a word at a time.
+/// Hashes bytes (names), a word at a time.
 pub fn mix_bytes(bytes: &[u8]) -> u64 {
     let mut hash = mix(bytes.len() as u64);
     for chunk in bytes.chunks(8) {
@@ -46,14 +46,14 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..length` that belongs to this key.
+    /// The permutation of `0..length` for this key.
     pub fn new(length: u64, key: u64) -> Permutation {
         let bits = (64 - length.saturating_sub(1).leading_zeros()).max(2);
         let keys = [1, 2, 3, 4].map(|round| mix(key ^ mix(round)));
         Permutation { length, half_bits: bits.div_ceil(2), keys }
     }
 
-    /// Where `position` goes; `position` is below the length.
+    /// The image of `position`, which must be below the length.
     #[inline]
     pub fn at(&self, position: u64) -> u64 {
         debug_assert!(position < self.length);
@@ -72,7 +72,7 @@ impl Permutation {
     }
 }
 
-/// One multiplication is enough of a round function: the order must look random to a filesystem, not to a cryptanalyst.
+/// One multiplication is enough for a round function: the order must look random to a filesystem, not to a cryptanalyst.
 #[inline]
 fn round(half: u64, key: u64) -> u64 {
     let x = (half ^ key).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_permutation_looks_random() {
-        // The share of neighbours that stay neighbours is about 2 in the length for a random order.
+        // In a random order about 2 in `length` neighbours stay neighbours.
         let p = Permutation::new(100_000, 7);
         let near = (1..100_000).filter(|i| p.at(*i).abs_diff(p.at(*i - 1)) <= 1).count();
         assert!(near < 20, "{near} neighbours stayed side by side");

@@ -1,4 +1,4 @@
-//! Latency histograms: a log-linear one in shared memory for the hot path, and the HDR form in which it is handed on.
+//! Latency histograms: a log-linear one in shared memory for the hot path, and the HDR interchange form.
 //! In: nanoseconds. Out: count, extremes, exact mean, and the HDR V2 deflate encoding.
 //! Buckets are those of HdrHistogram with 3 digits from 1 ns on, so that nothing is rounded twice.
 
@@ -7,11 +7,11 @@ use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use workload::outcome::{Histogram, Percentiles};
 
-/// Buckets below which each nanosecond has its own; above, each power of two is cut into half as many.
+/// Values below this have a bucket per nanosecond; above, each power of two is divided into half as many.
 const LINEAR: u64 = 2048;
 const HALF: u64 = LINEAR / 2;
 
-/// Longest latency that is told from a longer one: 2^43 ns, two hours and twenty-six minutes.
+/// Longest distinguishable latency: 2^43 ns, two hours and twenty-six minutes.
 const LARGEST: u64 = (1 << 43) - 1;
 
 const COUNT: usize = 0;
@@ -20,7 +20,7 @@ const LEAST: usize = 2;
 const MOST: usize = 3;
 const BUCKETS: usize = 8;
 
-/// Words of shared memory that one histogram takes; pages that no latency falls into are never touched.
+/// Words of shared memory per histogram; pages without latencies are never touched.
 pub const WORDS: usize = BUCKETS + index(LARGEST) + 1;
 
 /// Bucket of a value.
@@ -43,7 +43,7 @@ const fn value(index: usize) -> u64 {
     (index - shift * HALF) << shift
 }
 
-/// The hot end: one worker records into words that the gatherer reads.
+/// The hot path: one worker records into words that the gatherer reads.
 pub struct Recorder<'a> {
     words: &'a [AtomicU64],
     count: u64,
@@ -60,7 +60,7 @@ impl<'a> Recorder<'a> {
         Recorder { words: &words[..WORDS], count: 0, sum: 0, least: u64::MAX, most: 0, longest: 0 }
     }
 
-    /// Record one latency.
+    /// Records one latency.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.count += 1;
@@ -68,22 +68,22 @@ impl<'a> Recorder<'a> {
         self.least = self.least.min(ns);
         self.most = self.most.max(ns);
         self.longest = self.longest.max(ns);
-        // One writer only, so a plain load and store do.
+        // There is only one writer, so a plain load and store suffice.
         let word = &self.words[BUCKETS + index(ns.min(LARGEST))];
         word.store(word.load(Relaxed) + 1, Relaxed);
     }
 
-    /// How many were recorded, and their sum, in nanoseconds.
+    /// Number of recorded latencies, and their sum in nanoseconds.
     pub fn totals(&self) -> (u64, u64) {
         (self.count, self.sum)
     }
 
-    /// The longest that was recorded since this was last asked, in nanoseconds.
+    /// The longest latency since the last call, in nanoseconds.
     pub fn take_longest(&mut self) -> u64 {
         std::mem::take(&mut self.longest)
     }
 
-    /// Show the totals to the gatherer.
+    /// Publishes the totals to the gatherer.
     pub fn flush(&self) {
         self.words[COUNT].store(self.count, Relaxed);
         self.words[SUM].store(self.sum, Relaxed);
@@ -91,7 +91,7 @@ impl<'a> Recorder<'a> {
         self.words[MOST].store(self.most, Relaxed);
     }
 
-    /// Forget everything: the ramp is over.
+    /// Clears everything: the ramp is over.
     pub fn clear(&mut self) {
         if self.count > 0 {
             for word in &self.words[BUCKETS + index(self.least)..=BUCKETS + index(self.most.min(LARGEST))] {
@@ -103,7 +103,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The cold end: histograms of several workers, added up.
+/// The cold path: the sum of several workers' histograms.
 pub struct Merged {
     hdr: hdrhistogram::Histogram<u64>,
     count: u64,
@@ -113,14 +113,14 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Nothing yet.
+    /// An empty histogram.
     pub fn new() -> Merged {
         let mut hdr = hdrhistogram::Histogram::new_with_bounds(1, LARGEST, 3).expect("bounds that HDR allows");
         hdr.auto(false);
         Merged { hdr, count: 0, sum: 0, least: u64::MAX, most: 0 }
     }
 
-    /// Add what one worker recorded.
+    /// Adds a worker's histogram.
     pub fn add(&mut self, words: &[AtomicU64]) {
         let count = words[COUNT].load(Relaxed);
         if count == 0 {
@@ -139,7 +139,7 @@ impl Merged {
         }
     }
 
-    /// Add what somebody else has counted: nanoseconds and how often, with the extremes and the mean as they were told.
+    /// Adds counts from another source: nanoseconds and how often, with the reported extremes and mean.
     pub fn add_counts(&mut self, counts: impl Iterator<Item = (u64, u64)>, (least, most): (u64, u64), mean: f64) {
         let mut told = 0;
         for (ns, count) in counts {
@@ -154,7 +154,7 @@ impl Merged {
         }
     }
 
-    /// The interchange form; None where nothing was recorded.
+    /// The interchange form; None if nothing was recorded.
     pub fn finish(self) -> Option<Histogram> {
         if self.count == 0 {
             return None;
@@ -171,10 +171,10 @@ impl Merged {
     }
 }
 
-/// Histograms of several engines as one, bucket by bucket, so that its percentiles are those of all their values; None where nothing was recorded.
+/// Merges histograms of several engines bucket by bucket, so that percentiles are those of all values; None if nothing was recorded.
 ///
 /// # Errors
-/// One of them is in another form than engines hand on.
+/// One of them is not in the engine's form.
 pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram>) -> Result<Option<Histogram>, String> {
     let mut merged = Merged::new();
     for part in parts {
@@ -185,7 +185,7 @@ pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram>) -> Result<Opti
     Ok(merged.finish())
 }
 
-/// The percentiles of a histogram that are shown.
+/// The reported percentiles of a histogram.
 ///
 /// # Errors
 /// As of [`merged`].
@@ -249,7 +249,7 @@ mod tests {
                 let words = words();
                 let mut recorder = Recorder::new(&words);
                 for n in 0..5_000u64 {
-                    // One client is ten times as slow as the others, so that no mean of percentiles would do.
+                    // One client is ten times as slow as the others, so that a mean of percentiles would be wrong.
                     let slow = if client == 5 { 10 } else { 1 };
                     let ns = (1_000 + (crate::hash::mix(n + client * 10_000) % 400_000)) * slow;
                     recorder.record(ns);

@@ -1,38 +1,38 @@
-//! The life of a volume as a stream of operations: creations, appends, overwrites, truncations, renames, deletions.
-//! In: `workload::ageing::History`. Out: [`Step`]s; equal histories give equal steps, whatever becomes of them.
-//! What is remembered of a file is its number and size, eight bytes; names and directories are computed from the number.
+//! The history of a volume as a stream of operations: creations, appends, overwrites, truncations, renames, deletions.
+//! In: `workload::ageing::History`. Out: [`Step`]s; equal histories give equal steps, whether or not the steps succeed.
+//! A file's number and size are stored, eight bytes; names and directories are computed from the number.
 
 use crate::hash::{below, mix, mix_all};
 use crate::places::Places;
 use std::collections::VecDeque;
 use workload::ageing::{Churn, FILES_LIMIT, GRAIN, History};
 
-/// Bytes in which the fill is counted: what filesystems give at least.
+/// Unit of the fill level in bytes: the smallest allocation of filesystems.
 const BLOCK: u64 = 4096;
 
-/// Appends and overwrites write at most so many bytes at once.
+/// Most bytes of one append or overwrite.
 const PIECE: u64 = 1 << 20;
 
-/// Files that wait for an early death at most.
+/// Most files scheduled for early deletion.
 const DOOMED_LIMIT: usize = 65_536;
 
-/// How far the fill may swing during churn, as a share of it.
+/// How far the fill may vary during churn, as a share of it.
 const SWING: u64 = 100;
 
-/// One operation. Files go by numbers, which are never used twice.
+/// One operation. Files have numbers, which are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A new file of so many bytes.
+    /// A new file of this many bytes.
     Create { file: u32, bytes: u64 },
-    /// So many bytes at the end of a file.
+    /// This many bytes at the end of a file.
     Append { file: u32, from: u64, bytes: u64 },
-    /// So many bytes over what stands there.
+    /// This many bytes over existing data.
     Overwrite { file: u32, from: u64, bytes: u64 },
-    /// The file keeps only so many bytes.
+    /// The file is truncated to this many bytes.
     Truncate { file: u32, bytes: u64 },
-    /// The file becomes another.
+    /// The file is renamed to another number.
     Rename { file: u32, to: u32 },
-    /// The file goes.
+    /// The file is deleted.
     Delete { file: u32 },
 }
 
@@ -45,7 +45,7 @@ impl Step {
         }
     }
 
-    /// A number that stands for it.
+    /// A hash of the step.
     pub fn hash(&self) -> u64 {
         let words = match *self {
             Step::Create { file, bytes } => [1, file.into(), bytes, 0],
@@ -59,7 +59,7 @@ impl Step {
     }
 }
 
-/// A file that lives, or an empty place for one.
+/// An existing file, or an empty slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     /// Number; 0 is none.
@@ -68,13 +68,13 @@ struct Slot {
     grains: u32,
 }
 
-/// A history under way.
+/// A history in progress.
 pub struct Life<'a> {
     plan: &'a History,
     slots: Vec<Slot>,
     empty: Vec<u32>,
     doomed: VecDeque<(u32, u32, u64)>,
-    /// Bytes that files hold, each rounded up.
+    /// Bytes of all files, each rounded up.
     held: u64,
     /// Number of the last file.
     last: u32,
@@ -92,9 +92,9 @@ enum Stage {
 }
 
 impl<'a> Life<'a> {
-    /// At its beginning.
+    /// A history at its beginning.
     pub fn new(plan: &'a History) -> Life<'a> {
-        // Room for all from the start: growing would hold twice as much for a moment.
+        // Reserved for all files at once: growing would take twice the memory for a moment.
         let expected = plan.expected_files().min(FILES_LIMIT) / 20 * 21;
         Life {
             plan,
@@ -109,40 +109,40 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Files that live.
+    /// Number of existing files.
     pub fn files(&self) -> u64 {
         (self.slots.len() - self.empty.len()) as u64
     }
 
-    /// Bytes that they hold, each file rounded up to 4 KiB.
+    /// Bytes of existing files, each rounded up to 4 KiB.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Bytes that they hold.
+    /// Bytes of existing files.
     pub fn bytes(&self) -> u64 {
         self.slots.iter().map(|slot| u64::from(slot.grains) * GRAIN).sum()
     }
 
-    /// Bytes that the churn has written.
+    /// Bytes written by the churn.
     pub fn churned(&self) -> u64 {
         self.churned
     }
 
-    /// The churn is over, whatever is still to be written.
+    /// Ends the churn, whatever is left to write.
     pub fn end_churn(&mut self) {
         if self.stage == Stage::Churning {
             self.stage = Stage::ToppingUp;
         }
     }
 
-    /// Files that live, at most so many, evenly spread.
+    /// Existing files, at most `most`, evenly spread.
     pub fn sample(&self, most: usize) -> impl Iterator<Item = u32> + '_ {
         let step = self.slots.len().div_ceil(most.max(1)).max(1);
         self.slots.iter().step_by(step).map(|slot| slot.file).filter(|file| *file != 0)
     }
 
-    /// What is left in the end, as creations directory after directory.
+    /// The remaining files as creations, directory by directory.
     pub fn into_rewriting(mut self, places: &Places) -> impl Iterator<Item = Step> {
         self.slots.retain(|slot| slot.file != 0);
         self.slots.sort_unstable_by_key(|slot| (places.directory(slot.file), slot.file));
@@ -153,7 +153,7 @@ impl<'a> Life<'a> {
         mix_all(&[self.plan.seed, self.steps, what])
     }
 
-    /// The next operation; None when the life is over.
+    /// The next operation; None at the end of the history.
     pub fn step(&mut self) -> Option<Step> {
         let step = loop {
             match self.stage {
@@ -196,7 +196,7 @@ impl<'a> Life<'a> {
             && due <= self.steps
         {
             self.doomed.pop_front();
-            // It may have been deleted or renamed meanwhile.
+            // It may have been deleted or renamed in the meantime.
             if self.slots[slot as usize].file == file {
                 return Some(self.delete(slot as usize));
             }
@@ -269,7 +269,7 @@ impl<'a> Life<'a> {
         Some(step)
     }
 
-    /// A file that lives; None where there is none.
+    /// An existing file; None if there is none.
     fn pick(&self, what: u64) -> Option<usize> {
         let count = self.slots.len() as u64;
         if self.files() == 0 {

@@ -1,24 +1,24 @@
-//! Instructions that a machine carried out whose clock goes by them, one a nanosecond.
-//! In: the workers' CPU time, and what the scheduler says of the time that tasks ran (/proc/schedstat, Documentation/scheduler/sched-stats.rst).
-//! Out: instructions for each item: of the workers, and of all tasks together, the kernel's own threads among them. Interrupts that came while a
-//! task ran are counted with it; idle time, and interrupts within it, are not.
+//! Instruction counts on a machine whose clock advances by one nanosecond per instruction.
+//! In: the workers' CPU time, and the scheduler's time of running tasks (/proc/schedstat, Documentation/scheduler/sched-stats.rst).
+//! Out: instructions per item: of the workers, and of all tasks together, including kernel threads. Interrupts that arrive while a
+//! task runs are included; idle time, and interrupts within it, are not.
 
 use std::collections::BTreeMap;
 use workload::outcome::CpuTime;
 use workload::program::{ALL_INSTRUCTIONS, COUNTS_VARIABLE, INSTRUCTIONS};
 
-/// Where the kernel says it.
+/// The kernel's counter file.
 const FILE: &str = "/proc/schedstat";
-/// The time that tasks ran on a processor, in nanoseconds, among the numbers of its line.
+/// Index of the task run time, in nanoseconds, in a processor's line.
 const RAN: usize = 6;
 
-/// Instructions of all tasks until now; None on a machine whose clock goes by anything else.
+/// Instructions of all tasks so far; None on a machine with any other clock.
 pub fn so_far() -> Option<u64> {
     std::env::var_os(COUNTS_VARIABLE)?;
     ran(&std::fs::read_to_string(FILE).ok()?)
 }
 
-/// Instructions for each of so many items, by the words that ask for them: of workers that took this time, and of all since there were `before`.
+/// Instructions per item, by metric name: of workers with this CPU time, and of all tasks since the count `before`.
 pub fn for_each(items: u64, workers: CpuTime, before: Option<u64>) -> BTreeMap<String, f64> {
     let all = before.and_then(|before| so_far()?.checked_sub(before));
     told(items, workers, all)

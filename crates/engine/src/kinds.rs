@@ -1,6 +1,6 @@
-//! Kinds of work: what a group's steps are carried out on, a file for each.
-//! In: a group of a phase. Out: whether it can be performed, what must be there before, and one worker's share of it.
-//! The language has a file for each of them, too; nobody else tells kinds apart.
+//! Kinds of work: the targets of a group's steps, a file for each.
+//! In: a group of a phase. Out: whether it can run, its preparation, and one worker's share of it.
+//! The language also has a file for each kind; no other code distinguishes kinds.
 
 mod aged;
 mod blocks;
@@ -20,24 +20,24 @@ use workload::program::{Group, Order, Over, Program};
 
 /// One kind of work, in the engine.
 pub trait Kind {
-    /// Whether a group can be performed; nothing is touched.
+    /// Whether a group can run; nothing is changed.
     fn check(&self, program: &Program, group: &Group) -> Check;
 
-    /// Makes what must be there before the clock starts.
+    /// Creates what must exist before the clock starts.
     fn prepare(&self, _program: &Program, _group: &Group, _root: Fd) -> Result<(), String> {
         Ok(())
     }
 
-    /// Items of all of a group's workers, where that is known beforehand.
+    /// Items of all of a group's workers, if known in advance.
     fn expected(&self, _program: &Program, _group: &Group) -> Option<u64> {
         None
     }
 
-    /// One worker's share, from being ready to its closed account.
+    /// One worker's share, from ready to the final tally.
     fn work(&self, task: &Task) -> Result<(), String>;
 
-    /// Visits what may be cached of a group's files, at most so many of them, evenly spread. Answers how many there were. Of none: aged files are
-    /// read cold, and looking would open them all; what is filled in is not read; tools read the device, or files that no step knows.
+    /// Visits at most `limit` files of a group that may be cached, evenly spread. Returns how many were visited. By default none: aged files
+    /// are read cold, and visiting would open them all; fill files are not read; tools read the device, or files unknown to the steps.
     fn visit(&self, _: &Program, _: &Group, _: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
         Ok(0)
     }
@@ -58,7 +58,7 @@ pub fn of(over: Over) -> Box<dyn Kind> {
     }
 }
 
-/// Items in all that a group adds to its phase; who follows others adds none.
+/// Total items that a group adds to its phase; a follower adds none.
 pub fn expected(program: &Program, group: &Group) -> Option<u64> {
     if group.order == Order::Follow { Some(0) } else { of(group.over).expected(program, group) }
 }

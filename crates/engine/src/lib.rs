@@ -1,4 +1,4 @@
-//! Performs a program in a directory as fast as the kernel lets it, in a process of its own, behind the agent seam.
+//! Runs a program in a directory as fast as the kernel allows, in a separate process, behind the agent protocol.
 //! In: requests of `workload::message`, as JSON lines. Out: replies, as JSON lines.
 //! Knows nothing of devices, filesystems or statistics.
 

@@ -1,6 +1,6 @@
 //! Blocks through a mapping of their file: loads and stores instead of calls.
 //! In: block work. Out: its tally.
-//! A page that the filesystem cannot provide kills the worker by SIGBUS; its slot says which place was touched last.
+//! A page that the filesystem cannot provide kills the worker by SIGBUS; its slot holds the last accessed position.
 #![allow(unsafe_code)]
 
 use crate::blocks::BlockWork;
@@ -13,7 +13,7 @@ use crate::space::Place;
 use crate::sys::{self, Answer, Errno};
 use crate::tally::Tally;
 
-/// The file that is mapped; one at a time.
+/// The mapped file; one at a time.
 #[derive(Default)]
 pub struct Mapping {
     mapped: Option<Map>,
@@ -32,13 +32,13 @@ impl Map {
         let length = place.offset + work.space.bytes_left(place);
         if sys::stat_open(fd)?.size < length {
             if !work.writes {
-                // A load beyond the end of the file would be SIGBUS.
+                // A load beyond the end of the file would raise SIGBUS.
                 return Err(Errno::NODATA);
             }
             sys::truncate(fd, length)?;
         }
         let access = if work.writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: a fresh mapping of an open file at a place of the kernel's choice.
+        // SAFETY: a fresh mapping of an open file at an address chosen by the kernel.
         let start = unsafe { libc::mmap64(std::ptr::null_mut(), length as usize, access, libc::MAP_SHARED, fd, 0) };
         if start == libc::MAP_FAILED {
             return Err(sys::last_errno());
@@ -137,7 +137,7 @@ impl Mapping {
             self.mapped = Some(Map::new(work, place, tally)?);
         }
         let Some(map) = &self.mapped else { return Err(Errno::BADF) };
-        // Kept one higher, so that 0 says that nothing is being touched.
+        // Stored plus one; 0 means that no access is in progress.
         tally.slot().set(Count::CurrentFile, place.file + 1);
         tally.slot().set(Count::CurrentOffset, place.offset);
         match op.act {

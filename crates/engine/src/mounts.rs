@@ -1,6 +1,6 @@
-//! What is mounted in the namespace of a command, which begins as a copy of the machine's.
-//! In: the machine's mounts. Out: the copies that nobody needs are let go of, for each keeps its device in use as long as the command lives.
-//! The copies are private, so that nothing that is mounted later gets in; an unmount outside is followed here.
+//! Mounts in the namespace of a command, which starts as a copy of the machine's.
+//! In: the machine's mounts. Out: copies that are not needed are detached, since each keeps its device in use while the command lives.
+//! The copies are private, so that later mounts do not appear in them; unmounts outside are repeated here.
 #![allow(unsafe_code)]
 
 use crate::process::Event;
@@ -10,20 +10,20 @@ use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// The mounts of a namespace, as the kernel lists them.
+/// The kernel's list of a namespace's mounts.
 const LIST: &str = "/proc/self/mountinfo";
 /// Path below which each run has its mountpoints.
 pub const RUNS: &str = "/run/bakeoff/";
 
-/// The machine's mounts, for those who have left its namespace.
+/// The machine's mounts, for processes that have left its namespace.
 pub struct Outside {
     list: Option<File>,
-    /// What was mounted when the namespace was copied.
+    /// Mounts at the time when the namespace was copied.
     copied: String,
 }
 
 impl Outside {
-    /// Those that this process sees now, and what becomes of them.
+    /// The mounts that this process sees now, and their changes.
     pub fn here() -> Outside {
         let mut list = File::open(LIST).ok();
         let mut copied = String::new();
@@ -31,12 +31,12 @@ impl Outside {
         Outside { list, copied }
     }
 
-    /// For [`crate::process::wait_for`]: whether they changed.
+    /// For [`crate::process::wait_for`]: whether the mounts changed.
     pub fn changes(&self) -> (i32, Event) {
         (self.list.as_ref().map_or(-1, AsRawFd::as_raw_fd), Event::Changed)
     }
 
-    /// Lets go of copies of what is not mounted there any more. A user's own namespace may not: Linux locks what it copies for it.
+    /// Detaches copies of mounts that no longer exist outside. In a user namespace this is refused: Linux locks copied mounts there.
     pub fn follow(&self) {
         let Some(mut file) = self.list.as_ref() else { return };
         let mut outside = String::new();
@@ -52,15 +52,14 @@ impl Outside {
     }
 }
 
-/// Lets go of what is mounted below a path and is not needed here, such as what other runs mount and unmount many times. `root`: where programs
-/// work.
+/// Detaches mounts below a path that are not needed here, such as those of other runs, which change often. `root`: the folder of the programs.
 pub fn leave(below: &str, root: &Path) {
     let inside = std::fs::read_to_string(LIST).unwrap_or_default();
     let points = mounts(&inside).map(|mount| mount.point);
     detach(points.filter(|point| point.starts_with(below) && !root.starts_with(point)));
 }
 
-/// What is mounted where, in the kernel's writing.
+/// A mount, in the kernel's notation.
 #[derive(PartialEq)]
 struct Mount<'a> {
     device: &'a str,
@@ -75,15 +74,15 @@ fn mounts(list: &str) -> impl Iterator<Item = Mount<'_>> {
     })
 }
 
-/// Takes these out of sight in this namespace; out of memory as soon as nobody has a file of theirs open.
+/// Detaches these mounts in this namespace; they are released once none of their files is open.
 fn detach<'a>(points: impl Iterator<Item = &'a str>) {
     for point in points.filter_map(|point| CString::new(unescaped(point)).ok()) {
-        // SAFETY: a C string that outlives the call. What is refused stays.
+        // SAFETY: a C string that outlives the call. A refused unmount is ignored.
         unsafe { libc::umount2(point.as_ptr(), libc::MNT_DETACH) };
     }
 }
 
-/// Blanks and the like are written as three octal digits. (`system::mounts` reads them too; the engine carries nothing of the host's.)
+/// Blanks and some others are encoded as three octal digits. (`system::mounts` decodes them too; the engine contains no host code.)
 fn unescaped(point: &str) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::new(), point.as_bytes());
     while let [first, after @ ..] = rest {

@@ -1,6 +1,6 @@
-//! Ways to move blocks between memory and the kernel, side by side: system calls, io_uring, mappings, the C library's streams.
-//! In: a group's I/O settings and work on blocks. Out: the one that moves them.
-//! Another way is a file beside these, and a line in [`of`].
+//! Ways to move blocks between memory and the kernel: system calls, io_uring, mappings, the C library's streams.
+//! In: a group's I/O settings and work on blocks. Out: the mover for them.
+//! To add one, write another file and a line in [`of`].
 
 use crate::blocks::BlockWork;
 use crate::mapped::Mapping;
@@ -12,7 +12,7 @@ use workload::program::Engine;
 
 /// A way to move blocks.
 pub trait Mover {
-    /// Moves all blocks of one worker; latencies and bytes go into the tally, each block is begun when the pacer says so.
+    /// Moves all blocks of one worker; latencies and bytes go into the tally, and each block starts when the pacer allows it.
     fn run(&mut self, work: &mut BlockWork, tally: &mut Tally, pacer: &mut Pacer) -> Result<(), String>;
 }
 
@@ -26,7 +26,7 @@ impl Mover for Calls {
     }
 }
 
-/// The way that a group's settings ask for, made ready before the clock starts.
+/// The mover for a group's settings, prepared before the clock starts.
 pub fn of(work: &BlockWork) -> Result<Box<dyn Mover>, String> {
     Ok(match work.io.engine {
         _ if work.io.stdio => Box::new(Streams),

@@ -1,4 +1,4 @@
-//! Where a file of a fileset lies and what it is called, computed from its index; and back from the name to the index.
+//! Directory and name of a file of a fileset, computed from its index; and the index computed from the name.
 //! In: a fileset, an owner, an index. Out: a directory number, a name, a size; never stored, so ten million files take no memory.
 //! The rules are those of `Layout`, `Names` and `Size`.
 
@@ -6,10 +6,10 @@ use crate::hash::{below, mix, mix_all, mix_bytes};
 use std::ffi::CStr;
 use workload::program::{Fileset, Layout, Names, Size};
 
-/// Longest name that the engine makes or takes from a directory, in bytes.
+/// Longest name that the engine creates or reads from a directory, in bytes.
 pub const NAME_LIMIT: usize = 255;
 
-/// A file or directory name in place, with the NUL that system calls want.
+/// A file or directory name in place, with the NUL for system calls.
 #[derive(Clone)]
 pub struct Name {
     bytes: [u8; NAME_LIMIT + 1],
@@ -22,21 +22,21 @@ impl Name {
         Name { bytes: [0; NAME_LIMIT + 1], length: 0 }
     }
 
-    /// A name of these bytes; what is beyond the limit is cut.
+    /// A name of these bytes, truncated to the limit.
     pub fn from(text: &[u8]) -> Name {
         let mut name = Name::new();
         name.push(text);
         name
     }
 
-    /// Begin anew.
+    /// Clears the name.
     #[inline]
     pub fn clear(&mut self) {
         self.length = 0;
         self.bytes[0] = 0;
     }
 
-    /// Append bytes.
+    /// Appends bytes.
     #[inline]
     pub fn push(&mut self, text: &[u8]) {
         let n = text.len().min(NAME_LIMIT - self.length);
@@ -45,7 +45,7 @@ impl Name {
         self.bytes[self.length] = 0;
     }
 
-    /// Append a decimal number of at least `digits` digits.
+    /// Appends a decimal number of at least `digits` digits.
     #[inline]
     pub fn push_number(&mut self, mut n: u64, digits: usize) {
         let mut text = [b'0'; 20];
@@ -75,7 +75,7 @@ impl Name {
     /// For a system call.
     #[inline]
     pub fn c(&self) -> &CStr {
-        // A name never holds a NUL inside: it comes from digits and letters or from readdir.
+        // A name never contains a NUL: it comes from digits and letters or from readdir.
         CStr::from_bytes_until_nul(&self.bytes[..=self.length]).unwrap_or_default()
     }
 
@@ -115,7 +115,7 @@ impl Files {
             (true, directory) => format!("{directory}/{owner}"),
         };
         let owner = if own { u64::from(owner) } else { 0 };
-        // Clones have the names and sizes of what they are clones of.
+        // Clones have the names and sizes of their source.
         let [key, own_key] = [fileset.copies.unwrap_or(index), index].map(|of| mix_all(&[seed, of as u64, owner]));
         let count = match fileset.size {
             Size::Total { bytes, largest } => bytes.div_ceil(largest.max(1)),
@@ -134,24 +134,24 @@ impl Files {
         }
     }
 
-    /// A number that stands for one file and no other.
+    /// Unique identity of a file.
     #[inline]
     pub fn identity(&self, index: u64) -> u64 {
         mix(self.key ^ mix(index))
     }
 
-    /// What content that is written into it carries: the number that stands for it, but for clones and copies, which tell their own from what they came with.
+    /// Identity in content written to the file: its own, also for clones and copies, whose original content carries the source's.
     #[inline]
     pub fn writer(&self, index: u64) -> u64 {
         mix(self.own_key ^ mix(index))
     }
 
-    /// Whose content it may hold: its own, and that of what it is a clone of.
+    /// Identities that its content may carry: its own, and that of a clone's source.
     pub fn contents(&self, index: u64) -> [u64; 2] {
         [self.writer(index), self.identity(index)]
     }
 
-    /// Write the name of a file.
+    /// Writes the name of a file.
     #[inline]
     pub fn name(&self, index: u64, name: &mut Name) {
         name.clear();
@@ -187,7 +187,7 @@ impl Files {
         }
     }
 
-    /// The index that a name belongs to; None when it is no file of this fileset.
+    /// The index for a name; None if it is no file of this fileset.
     pub fn index_of(&self, name: &[u8]) -> Option<u64> {
         let digits = match self.names {
             Names::Decimal => name,
@@ -201,7 +201,7 @@ impl Files {
                 return self.checked(index * 1_000_000 + micro.parse::<u64>().ok()?, name);
             }
         };
-        // Random digits may follow the number, so the shortest prefix that gives the name back is the right one.
+        // Random digits may follow the number, so the shortest prefix that generates this name is the right one.
         let shortest = if self.names == Names::NumberThenRandom { 7 } else { digits.len() };
         (shortest..=digits.len()).find_map(|n| {
             let index = std::str::from_utf8(digits.get(..n)?).ok()?.parse().ok()?;
@@ -215,7 +215,7 @@ impl Files {
         (index < self.count && expected.bytes() == name).then_some(index)
     }
 
-    /// Size of a file in bytes, in its `generation`: 0 as created, another each time it is truncated and written anew.
+    /// Size of a file in bytes, in its `generation`: 0 when created, another each time it is truncated and rewritten.
     #[inline]
     pub fn size(&self, index: u64, generation: u64) -> u64 {
         match self.size {
@@ -227,7 +227,7 @@ impl Files {
         }
     }
 
-    /// Bytes of the largest file that there can be.
+    /// Largest possible file in bytes.
     pub fn largest(&self) -> u64 {
         match self.size {
             Size::Uniform(_, most) => most,
@@ -235,7 +235,7 @@ impl Files {
         }
     }
 
-    /// The size of every file but perhaps the last, where there is one.
+    /// The size of every file except perhaps the last, if there is one.
     pub fn common_size(&self) -> Option<u64> {
         match self.size {
             Size::Uniform(least, most) => (least == most).then_some(least),
@@ -272,8 +272,8 @@ impl Files {
         }
     }
 
-    /// For each directory that can hold files whether any does: names that are hashed may leave some out, and what is
-    /// made as it is needed is then never made. Walks over all names.
+    /// For each directory whether it has any files: hashed names may leave some directories empty, and a directory that is created on
+    /// demand is then never created. Iterates over all names.
     pub fn directories_in_use(&self) -> Vec<bool> {
         let mut used = vec![false; self.directories() as usize];
         let mut name = Name::new();
@@ -284,12 +284,12 @@ impl Files {
         used
     }
 
-    /// Whether each directory is full before the next one is begun.
+    /// Whether each directory is filled before the next.
     pub fn is_by_directory(&self) -> bool {
         matches!(self.layout, Layout::PerDirectory(_))
     }
 
-    /// Write the path of a directory below the base; empty when it is the base itself.
+    /// Writes the path of a directory below the base; empty for the base itself.
     pub fn directory_name(&self, directory: u64, name: &mut Name) {
         name.clear();
         match self.layout {
@@ -303,13 +303,13 @@ impl Files {
         }
     }
 
-    /// Write the path of a middle directory below the base.
+    /// Writes the path of a middle directory below the base.
     pub fn middle_name(&self, directory: u64, name: &mut Name) {
         name.clear();
         name.push_hex(directory);
     }
 
-    /// The directory beside the base into which `Rename` moves files, below the root.
+    /// The directory next to the base into which `Rename` moves files, below the root.
     pub fn sibling(&self, directory: &str) -> String {
         match self.base.rsplit_once('/') {
             Some((parent, _)) => format!("{parent}/{directory}"),

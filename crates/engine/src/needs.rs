@@ -1,6 +1,6 @@
-//! What the filesystem below the root can do of what a program needs: tried on files of its own, which are gone afterwards.
-//! In: a program that was checked. Out: for each phase that cannot be done, why, in a sentence.
-//! Found out and never looked up: the same filesystem can and cannot, by its options, its kernel and its device.
+//! Whether the root's filesystem supports what a program needs: tried on temporary files.
+//! In: a program that was checked. Out: for each unsupported phase, why, in a sentence.
+//! Tried and never looked up: support depends on the filesystem's options, its kernel and its device.
 
 use crate::files::rare::{ACL, ATTRIBUTE, acl};
 use crate::ops::{RWF_ATOMIC, RWF_DONTCACHE};
@@ -12,19 +12,19 @@ use std::os::fd::AsRawFd;
 use workload::message::Lack;
 use workload::program::{Need, Program};
 
-/// Names of the files that are tried on.
+/// Names of the temporary files.
 const FIRST: &CStr = c".bakeoff-try";
 const SECOND: &CStr = c".bakeoff-try-again";
-/// Bytes of the first: of several blocks of any filesystem.
+/// Bytes of the first: several blocks of any filesystem.
 const LENGTH: usize = 256 << 10;
 
-/// Phases of a program that cannot be done in its root.
+/// Phases of a program that its root does not support.
 ///
 /// # Errors
-/// Nothing can be tried there.
+/// The trial itself fails.
 pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
     let needed = || program.phases.iter().enumerate().map(|(index, phase)| (index, phase.all_needs()));
-    // One of several clients tries for all: they would take each other's files away.
+    // One of several clients tries for all, since they would remove each other's files.
     let first = program.client.is_none_or(|client| client.number == 0);
     if !first || needed().all(|(_, needs)| needs.is_empty()) {
         return Ok(Vec::new());
@@ -44,7 +44,7 @@ pub fn lacking(program: &Program) -> Result<Vec<Lack>, String> {
     Ok(lacking)
 }
 
-/// Why something cannot be done; None where it can.
+/// Why something is unsupported; None if it is supported.
 fn lacks(need: Need, program: &Program, root: Fd) -> Option<String> {
     if let Need::Tool(tool) = need {
         let known = program.tools.contains_key(&tool);
@@ -100,7 +100,7 @@ fn on_file(need: Need, root: Fd, file: Fd) -> Answer<()> {
     }
 }
 
-/// Writes the first bytes with a flag; memory that cannot be had is the system's answer, too.
+/// Writes the first bytes with a flag; a failed allocation also counts as the system's error.
 fn write_flagged(file: Fd, bytes: usize, flag: i32) -> Answer<()> {
     let mut buffer = Buffer::skewed(bytes, 0)?;
     buffer[..bytes].fill(0xa5);
@@ -120,7 +120,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let opened = sys::open_root(folder.path()).expect("open");
         let root = opened.as_raw_fd();
-        // No device writes a block of 1 MiB and 1 byte at once.
+        // No device writes a block of 1 MiB and 1 byte atomically.
         let refused = with_files(Need::AtomicWrites((1 << 20) + 1), root);
         assert!(refused.is_err());
         assert_eq!(with_files(Need::Fallocate, root), Ok(()));

@@ -1,28 +1,28 @@
-//! Steps made ready: flags worked out, names of histograms resolved, so that the loops only branch and call.
-//! In: a group's steps and I/O settings. Out: operations with the number of the histogram that each records into.
-//! Directories that steps rename into are numbered here, too.
+//! Prepared steps: flags computed, names of histograms resolved, so that the loops only branch and call.
+//! In: a group's steps and I/O settings. Out: operations with the number of their histogram.
+//! Target directories of renames are numbered here, too.
 
 use crate::hash::mix;
 use rustix::fs::Advice;
 use workload::program::{Engine, Group, Io, Order, Step, SyncCall, SyncMode};
 
-/// One operation, ready.
+/// One prepared operation.
 #[derive(Debug, Clone)]
 pub struct Op {
-    /// What to do.
+    /// The action.
     pub act: Act,
-    /// Histogram that its latency goes to.
+    /// Number of its latency histogram.
     pub histogram: usize,
     /// Name in errors and histograms.
     pub name: &'static str,
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Debug, Clone)]
 pub enum Act {
-    /// Make the directories that are missing.
+    /// Create the missing directories.
     Mkdir,
-    /// Open with these flags; `anew` where the file's next generation begins.
+    /// Open with these flags; `anew` if the file's next generation begins.
     Open { flags: i32, anew: bool },
     /// Read.
     Read,
@@ -32,7 +32,7 @@ pub enum Act {
     Modify,
     /// Close.
     Close,
-    /// Make the open file safe.
+    /// Make the open file durable.
     Sync(SyncCall),
     /// fsync of the directory.
     SyncDirectory,
@@ -46,9 +46,9 @@ pub enum Act {
     LookUp,
     /// Rename into the target directory of this number.
     Rename(usize),
-    /// Link beside, with this suffix.
+    /// Hard link next to the file, with this suffix.
     Link(String),
-    /// Open a file without a name, with these flags.
+    /// Open an unnamed file, with these flags.
     OpenNameless { flags: i32 },
     /// Give it its name.
     LinkNameless,
@@ -56,11 +56,11 @@ pub enum Act {
     Copy { clones: bool, target: usize },
     /// fallocate with this mode.
     Allocate { mode: i32 },
-    /// Cut the file to this share, in percent.
+    /// Truncate the file to this share, in percent.
     Truncate(u8),
-    /// Set the attribute: ours with so many bytes; None: the access control list.
+    /// Set an attribute: Bakeoff's own with this many bytes; None: the access control list.
     SetAttribute(Option<u32>),
-    /// Get the attribute: ours; or the access control list.
+    /// Get an attribute: Bakeoff's own; or the access control list.
     GetAttribute { acl: bool },
     /// fadvise of the whole file.
     Advise(Advice),
@@ -70,11 +70,11 @@ pub enum Act {
     List,
     /// rmdir.
     Rmdir,
-    /// Run a program, of the user's or of the filesystem's.
+    /// Run a program of the user or of the filesystem.
     Run,
-    /// Make a recorded program's tree, or its calls.
+    /// Lay out a recorded program's tree, or replay its calls.
     Recorded,
-    /// These on a share of items; the number tells shares apart.
+    /// These steps on a share of items; the number distinguishes shares.
     Share(u8, u64, Vec<Op>),
 }
 
@@ -85,9 +85,9 @@ pub struct Ops {
     pub list: Vec<Op>,
     /// Names of the histograms, by number.
     pub histograms: Vec<&'static str>,
-    /// Directories that files are renamed into.
+    /// Target directories of renames.
     pub targets: Vec<String>,
-    /// Histogram of whole items; None where an item is one operation and its histogram says the same.
+    /// Histogram of whole items; None if an item is one operation, whose histogram is the same.
     pub item: Option<usize>,
     /// Histogram of getdents calls.
     pub readdir: usize,
@@ -104,12 +104,12 @@ pub fn flags(io: &Io, writes: bool) -> i32 {
         SyncMode::Sync => libc::O_SYNC,
         SyncMode::Dsync => libc::O_DSYNC,
     };
-    // A mapping goes through the page cache whatever the flags say.
+    // A mapping uses the page cache whatever the flags.
     let direct = if io.direct && io.engine != Engine::Mmap { libc::O_DIRECT } else { 0 };
     direct | if writes { sync } else { 0 }
 }
 
-/// Flags that each read and write of blocks carries.
+/// Flags of each read and write of blocks.
 pub fn call_flags(io: &Io) -> i32 {
     (if io.atomic { RWF_ATOMIC } else { 0 }) | if io.uncached { RWF_DONTCACHE } else { 0 }
 }
@@ -120,7 +120,7 @@ pub const RWF_ATOMIC: i32 = 0x40;
 pub const RWF_DONTCACHE: i32 = 0x80;
 
 impl Ops {
-    /// Make a group's steps ready.
+    /// Prepares a group's steps.
     pub fn new(group: &Group) -> Ops {
         let mut ops = Ops::default();
         let mut shares = 0;
@@ -215,7 +215,7 @@ impl Ops {
     }
 }
 
-/// What sets the operations of one histogram apart in the hash of the work.
+/// Distinguishes the operations of one histogram in the hash of the work.
 #[inline]
 pub fn salt(histogram: usize) -> u64 {
     const KNOWN: [u64; 16] = {

@@ -1,11 +1,11 @@
 //! The order in which a worker takes its items.
 //! In: the group's order, its range of items and its share of the work. Out: the item at each position.
-//! Computed position by position; nothing is kept.
+//! Computed position by position; nothing is stored.
 
 use crate::hash::{Permutation, below, mix, mix_all};
 use workload::program::Order;
 
-/// One worker's way through the items of its group.
+/// One worker's sequence of items of its group.
 #[derive(Debug, Clone, Copy)]
 pub struct Course {
     order: Order,
@@ -18,16 +18,16 @@ pub struct Course {
     pub to: u64,
     permutation: Permutation,
     key: u64,
-    /// From one of its positions to the next.
+    /// Distance between its positions.
     step: u64,
 }
 
-/// How a group's work is cut into shares.
+/// How a group's work is divided into shares.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
     /// This worker, from 0.
     pub worker: u64,
-    /// Workers among which the items are divided; 1 where each has its own.
+    /// Workers that divide the items; 1 if each has its own.
     pub workers: u64,
 }
 
@@ -44,17 +44,17 @@ impl Course {
             (Order::Strided, workers) => (share.worker.min(total), total, workers),
             _ => (cut(share.worker), cut(share.worker + 1), 1),
         };
-        // A permutation is of the group, a draw is of the position: both are the same however many workers there are.
+        // A permutation depends on the group, a draw on the position: both are independent of the number of workers.
         let permutation = Permutation::new(available.max(1), key);
         Course { order, first, available, total, from, to, permutation, key, step }
     }
 
-    /// How many items this worker takes.
+    /// Number of items that this worker takes.
     pub fn len(&self) -> u64 {
         self.to.saturating_sub(self.from).div_ceil(self.step)
     }
 
-    /// The item at a position; positions beyond the total begin anew (another pass of a phase that ends by time).
+    /// The item at a position; positions beyond the total start over (another pass of a phase that ends by time).
     #[inline]
     pub fn item(&self, position: u64) -> u64 {
         let within = if position < self.available { position } else { position % self.available };
@@ -66,7 +66,7 @@ impl Course {
             }
     }
 
-    /// The position after this one; None when the work is done, and from the beginning where it is to be repeated.
+    /// The position after this one; None when the work is done, or the first again if it is repeated.
     #[inline]
     pub fn after(&self, position: u64, repeat: bool) -> Option<u64> {
         let next = position + self.step;
@@ -76,7 +76,7 @@ impl Course {
         if !repeat || self.to == self.from {
             return None;
         }
-        // Positions of the second round lie one total further on, so that draws differ from those of the first.
+        // Positions of the second round are offset by the total, so that draws differ from those of the first.
         let round = (position - self.from) / self.total;
         let end = self.to + round * self.total;
         Some(if next < end { next } else { self.from + (round + 1) * self.total })

@@ -1,6 +1,6 @@
-//! An open loop: operations start when they are due, however long the ones before take.
-//! In: a rate and a schedule that the group's workers share. Out: the moment each operation was due, and how many were late.
-//! Response times run from that moment, so that waiting is not omitted.
+//! An open loop: operations start when they are due, however long the previous ones take.
+//! In: a rate and a schedule that the group's workers share. Out: the due time of each operation, and how many were late.
+//! Response times start at the due time, so that waiting is not omitted.
 
 use crate::hash::mix;
 use crate::shared::Count;
@@ -8,17 +8,17 @@ use crate::tally::Tally;
 use std::sync::atomic::{AtomicU64, Ordering};
 use workload::program::Rate;
 
-/// An operation is late when it starts more than this after it was due: well above what waking up takes, and well below
-/// what a person would call sustained.
+/// An operation is late if it starts more than this after it was due: well above the time of a wake-up, and
+/// well below what a user would call sustained.
 pub const LATE_NS: u64 = 1_000_000;
 
-/// Sleeping ends this long before an operation is due; the rest is waited for on the clock.
+/// Sleeping ends this long before an operation is due; the rest is spent spinning.
 const SPIN_NS: u64 = 80_000;
 
-/// Longest sleep, so that a stop is seen.
+/// Longest sleep, so that a stop is noticed.
 const SLEEP_NS: u64 = 100_000_000;
 
-/// Words of the group: 0 is the lock, 1 the moment at which the next operation is due, 2 its number.
+/// Words of the group: 0 is the lock, 1 the due time of the next operation, 2 its number.
 const LOCK: usize = 0;
 const DUE: usize = 1;
 const NUMBER: usize = 2;
@@ -39,13 +39,13 @@ impl<'a> Pacer<'a> {
         Pacer { rate, words, seed, late: 0, started: 0 }
     }
 
-    /// Whether there is a rate to keep.
+    /// Whether there is a rate.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.rate.is_some()
     }
 
-    /// Take the next due moment from the schedule; None without a rate.
+    /// Takes the next due time from the schedule; None without a rate.
     pub fn next(&mut self, start: u64) -> Option<u64> {
         let (mean_ns, poisson) = self.rate?;
         while self.words[LOCK].compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -53,7 +53,7 @@ impl<'a> Pacer<'a> {
         }
         let number = self.words[NUMBER].load(Ordering::Relaxed);
         let due = if poisson {
-            // Exponential gaps make a Poisson process; the first gap counts from the start.
+            // Exponential gaps form a Poisson process; the first gap counts from the start.
             let uniform = (mix(self.seed ^ mix(number)) >> 11) as f64 / (1u64 << 53) as f64;
             let before = if number == 0 { start } else { self.words[DUE].load(Ordering::Relaxed) };
             before + (-(1.0 - uniform).ln() * mean_ns) as u64
@@ -66,7 +66,7 @@ impl<'a> Pacer<'a> {
         Some(due)
     }
 
-    /// Wait until the next operation is due; answers when that is. None: the phase ended meanwhile.
+    /// Waits until the next operation is due, and returns its due time. None: the phase ended meanwhile.
     #[inline]
     pub fn wait(&mut self, tally: &mut Tally) -> Option<u64> {
         if self.rate.is_none() {
@@ -96,7 +96,7 @@ impl<'a> Pacer<'a> {
         Some(due)
     }
 
-    /// An operation that was due then starts now.
+    /// Counts an operation that was due at `due` and starts now.
     pub fn start(&mut self, tally: &Tally, now: u64, due: u64) {
         if tally.counts(due) {
             self.started += 1;
@@ -106,7 +106,7 @@ impl<'a> Pacer<'a> {
         }
     }
 
-    /// An operation is done; its response time runs from when it was due.
+    /// Records the response time of a finished operation, from its due time.
     #[inline]
     pub fn done(&self, tally: &mut Tally, histogram: usize, due: u64) {
         if self.rate.is_some() {

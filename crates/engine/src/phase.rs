@@ -1,6 +1,6 @@
-//! One pass of one phase: workers started, let go together, watched, and their accounts gathered.
+//! One pass of one phase: starts the workers together, watches them, and gathers their results.
 //! In: a program, a phase, a pass. Out: the reply, and progress on the way.
-//! Whatever the workers do, this comes to an end: after the time limit they are told to stop, then killed.
+//! A pass always ends, whatever the workers do: after the time limit they are stopped, then killed.
 
 use crate::clock::{Calibrator, Clock, kernel_ns, sleep_until};
 use crate::ops::Ops;
@@ -20,42 +20,42 @@ use workload::program::{End, Group, Order, Phase, Program};
 /// Between two progress messages.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// Between being told to stop and being killed: an operation that is under way may end.
+/// Between the request to stop and the kill: a running operation may end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Between being killed and being given up: a process in an uninterruptible call dies when the call returns.
+/// Between the kill and giving up: a process in an uninterruptible call dies when the call returns.
 const GIVE_UP: Duration = Duration::from_secs(5);
 
-/// Longest time for workers to get ready.
+/// Longest time for workers to prepare.
 const READY: Duration = Duration::from_secs(60);
 
-/// Asked when all workers are ready, answers when they are to begin, by CLOCK_MONOTONIC; None: not at all.
+/// Called when all workers are ready; returns the start time by CLOCK_MONOTONIC, or None if they must not start.
 pub type Agreed<'a> = &'a mut dyn FnMut() -> io::Result<Option<u64>>;
 
-/// A slice is made durable at its end where so many bytes are not yet written back: these would be during the turns of others. Fewer stay in memory until
-/// the last slice, as they would in one piece: on small files a sync every 40 ms took a third of the rate.
+/// A slice is made durable at its end if at least this many bytes are dirty, since they would be written back during other contenders'
+/// turns. Fewer stay in memory until the last slice, as in an undivided pass: on small files a sync every 40 ms took a third of the rate.
 const LEFT_BYTES: u64 = 32 << 20;
 
-/// Likewise where the slice took so long: journals write by themselves after a few seconds.
+/// Likewise if the slice took this long: journals commit by themselves after a few seconds.
 const LEFT_NS: u64 = 500_000_000;
 
-/// Asked at the end of a slice, answers whether the next one is to begin.
+/// Called at the end of a slice; returns whether the next one may start.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> io::Result<bool>;
 
 /// How a pass is performed.
 pub enum Manner<'a> {
-    /// From its beginning to its end.
+    /// From start to end.
     Whole,
-    /// Likewise, and it begins when all clients agreed to.
+    /// Likewise, starting at the time that all clients agreed on.
     Together(Agreed<'a>),
-    /// In so many slices, between which others have their turn.
+    /// In this many slices, between which other contenders have their turns.
     Cut(u32, GoOn<'a>),
 }
 
-/// The last moment before an agreed start is spent awake: sleeping ends late by more than that.
+/// The last moment before an agreed start is spent spinning: a sleep can end later than that.
 const AWAKE_NS: u64 = 300_000;
 
-/// A pass that is being performed.
+/// A running pass.
 pub struct Pass<'a> {
     /// The program.
     pub program: &'a Program,
@@ -67,25 +67,25 @@ pub struct Pass<'a> {
     pub shared: Shared,
     /// The clock.
     pub clock: Clock,
-    /// Slices into which its work is cut; 1: none.
+    /// Number of slices; 1: the pass is not divided.
     slices: u32,
-    /// How long each slice took, with what made it durable, in nanoseconds.
+    /// Duration of each slice, including the time to make it durable, in nanoseconds.
     pub slice_ns: Vec<u64>,
-    /// Bytes that had been written when the last slice was made durable.
+    /// Bytes that had been written when data was last made durable.
     durable_bytes: u64,
-    /// When the slice under way began.
+    /// Start of the current slice.
     slice_began: u64,
-    /// Time between slices, which is none of the pass's.
+    /// Time between slices, which is not part of the pass.
     apart: u64,
     root: Fd,
     children: Vec<Child>,
-    /// Something of it was ended from outside, by a signal.
+    /// A process was killed by a signal from outside.
     killed: bool,
-    /// Instructions of the machine when the workers were let go, where its clock goes by them.
+    /// The machine's instruction count at the start of the workers, if its clock counts instructions.
     before: Option<u64>,
 }
 
-/// Perform one pass.
+/// Performs one pass.
 pub fn perform(
     program: &Program,
     phase: usize,
@@ -95,7 +95,7 @@ pub fn perform(
     manner: Manner,
 ) -> io::Result<Reply> {
     let failed = |reason: String| Reply::Failed { phase, partial: None, reason, killed: false };
-    // What is not mounted has no root to be opened.
+    // An unmounted filesystem has no root to open.
     let unmounted = program.phases[phase].is_unmounted();
     let root = match if unmounted { sys::open_root(Path::new("/")) } else { sys::open_work(program) } {
         Ok(root) => root,
@@ -190,7 +190,7 @@ impl Pass<'_> {
         }
     }
 
-    /// A process for each worker; for threads, a process in which they run, so that it can be killed.
+    /// Forks a process for each worker; for threads, a process that contains them, so that it can be killed.
     fn fork_all(&mut self) -> Result<(), String> {
         for (number, group) in self.program.phases[self.phase].groups.iter().enumerate() {
             let said = |e| format!("starting a worker of group {}: {e}", group.name);
@@ -231,7 +231,7 @@ impl Pass<'_> {
         })
     }
 
-    /// Let the workers go and watch them to their end. Err: why the pass failed.
+    /// Starts the workers and watches them until they end. Err: why the pass failed.
     fn watch(&mut self, output: &mut dyn Write, mut manner: Manner) -> io::Result<Result<(), String>> {
         let begun = match (self.wait_until_ready(), &mut manner) {
             (Ok(()), Manner::Together(agreed)) => {
@@ -287,7 +287,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Waits until something may have happened, for about so many milliseconds.
+    /// Waits for an event, for about this many milliseconds.
     fn wait_a_while(&mut self, milliseconds: u64) {
         let arrivals = self.shared.common(Common::Arrivals);
         let before = arrivals.load(Ordering::Acquire);
@@ -302,14 +302,14 @@ impl Pass<'_> {
         (0..self.workers() as usize).all(|worker| self.shared.slot(worker).get(Count::Finished) == 1)
     }
 
-    /// Whether every worker has carried out its part of the slice under way, and any has more to do.
+    /// Whether every worker has finished its part of the current slice, and any has more to do.
     fn is_slice_over(&self) -> bool {
         let number = self.slice_ns.len() as u64 + 1;
         let over = |slot: crate::shared::Slot| slot.get(Count::Finished) == 1 || slot.get(Count::Slices) >= number;
         (0..self.workers() as usize).all(|worker| over(self.shared.slot(worker))) && !self.all_finished()
     }
 
-    /// Makes a slice durable if it left much to be written, and waits until the next may begin. Err: why it does not.
+    /// Makes a slice durable if much is dirty, and waits until the next may start. Err: why it may not.
     fn between_slices(&mut self, output: &mut dyn Write, go_on: GoOn) -> io::Result<Result<(), String>> {
         let written =
             (0..self.workers() as usize).map(|worker| self.shared.slot(worker).get(Count::Written)).sum::<u64>();
@@ -334,14 +334,14 @@ impl Pass<'_> {
         Ok(Ok(()))
     }
 
-    /// What is left of the time that the pass may take.
+    /// The remaining time of the pass.
     fn time_left(&self) -> Duration {
         let start = self.shared.common(Common::Start).load(Ordering::Relaxed);
         let used = self.clock.now().saturating_sub(start).saturating_sub(self.apart);
         Duration::from_secs(self.limit()).saturating_sub(Duration::from_nanos(used))
     }
 
-    /// Let the workers go.
+    /// Starts the workers.
     fn begin(&mut self) {
         self.before = instructions::so_far();
         let start = self.clock.now();
@@ -377,7 +377,7 @@ impl Pass<'_> {
         let dead = death(Some(ending))?;
         let place = (0..self.workers() as usize).map(|w| self.shared.slot(w)).find(|s| s.get(Count::CurrentFile) > 0);
         Some(match place {
-            // The file's number is kept one higher, so that 0 says that there is none.
+            // The file's number is stored plus one; 0 means none.
             Some(slot) => {
                 let (file, offset) = (slot.get(Count::CurrentFile) - 1, slot.get(Count::CurrentOffset));
                 format!("{dead}; the last access through a mapping was at offset {offset} of file {file}")
@@ -408,7 +408,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Wait for workers that were told to stop; kill those that do not.
+    /// Waits for workers that were stopped; kills those that do not end.
     fn end_all(&mut self) {
         for patience in [GRACE, GIVE_UP] {
             let deadline = kernel_ns() + patience.as_nanos() as u64;
@@ -433,12 +433,12 @@ impl Pass<'_> {
         }
     }
 
-    /// Seconds that this pass may take.
+    /// Time limit of this pass in seconds.
     fn limit(&self) -> u64 {
         self.program.limit_of(self.phase)
     }
 
-    /// Items in all, where the program says so.
+    /// Total items, if the program determines them.
     fn expected(&self) -> Option<u64> {
         let phase = self.of_phase();
         if phase.end != End::Work {
@@ -447,7 +447,7 @@ impl Pass<'_> {
         phase.groups.iter().map(|g| kinds::expected(self.program, g)).sum()
     }
 
-    /// Durable time, and the outcome.
+    /// Makes the data durable, and builds the outcome.
     fn close(&mut self, watched: Result<(), String>) -> Reply {
         let phase = self.of_phase();
         let mut durable_ns = None;
@@ -462,7 +462,7 @@ impl Pass<'_> {
             self.slice_ns.push(self.clock.now().saturating_sub(self.slice_began));
         }
         let mut outcome = Box::new(collect::outcome(self, durable_ns));
-        // Both clocks count on one scale, so where this one began is told on the kernel's.
+        // The engine's clock uses the scale of the kernel's, so the start time is valid by the kernel's clock.
         outcome.began_ns = self.program.client.map(|_| collect::begin(self));
         outcome.told.extend(instructions::for_each(outcome.items, outcome.cpu, self.before));
         match watched {
@@ -472,7 +472,7 @@ impl Pass<'_> {
     }
 }
 
-/// A sync of a device that hangs cannot be interrupted, so a child makes it and can be left behind.
+/// A sync on a hung device cannot be interrupted, so a child makes it and can be abandoned.
 impl Pass<'_> {
     fn make_durable(&mut self, left: Duration) -> Result<u64, String> {
         let (shared, clock) = (&self.shared, self.clock);
@@ -488,7 +488,7 @@ impl Pass<'_> {
             }
         });
         let mut child = [child.map_err(|e| format!("starting a process for it: {e}"))?];
-        // Later than the child's own deadline, by which it ends a command that hangs.
+        // Later than the child's own deadline, at which it ends a hung command.
         let deadline = kernel_ns() + (left + GRACE).as_nanos() as u64;
         while child[0].poll().is_none() {
             if kernel_ns() > deadline {
@@ -505,7 +505,7 @@ impl Pass<'_> {
     }
 }
 
-/// Waits until the agreed moment.
+/// Waits until the agreed start.
 fn wait_for(agreed: Option<u64>) -> Result<(), String> {
     let Some(at) = agreed else { return Err("another client could not start".into()) };
     while kernel_ns() + AWAKE_NS < at {
@@ -517,7 +517,7 @@ fn wait_for(agreed: Option<u64>) -> Result<(), String> {
     Ok(())
 }
 
-/// Exit status of the process that makes data safe, where its command was ended by a signal.
+/// Exit status of the process that makes data durable, if its command was killed by a signal.
 const KILLED: i32 = 2;
 
 fn death(ending: Option<Ending>) -> Option<String> {

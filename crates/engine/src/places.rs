@@ -1,12 +1,12 @@
-//! Where the files of a history are and what they are called, computed from their numbers.
-//! In: a history's seed and sizes, numbers. Out: directories, names; equal in, equal out.
-//! Nothing is remembered, so a tree of ten million files takes no memory.
+//! Directories and names of the files of a history, computed from their numbers.
+//! In: a history's seed and sizes, numbers. Out: directories, names; equal input gives equal output.
+//! Nothing is stored, so a tree of ten million files takes no memory.
 
 use crate::hash::{below, mix, mix_all};
 use crate::names::Name;
 use workload::ageing::History;
 
-/// Where files are and what they are called.
+/// Directories and names of files.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
     seed: u64,
@@ -20,8 +20,7 @@ impl Places {
         Places { seed: history.seed, directories: directories.min(u64::from(u32::MAX)) }
     }
 
-    /// Number of the directory of a file. Low numbers are drawn far more often: most directories hold few files, few hold
-    /// many.
+    /// Number of the directory of a file. Low numbers are drawn far more often: most directories have few files, few have many.
     pub fn directory(&self, file: u32) -> u32 {
         let draw = mix_all(&[self.seed, 0xd1, u64::from(file)]);
         let upper = below(draw, self.directories) + 1;
@@ -30,8 +29,8 @@ impl Places {
         ((below(mix(draw), upper).wrapping_mul(spread | 1)) % self.directories) as u32
     }
 
-    /// Number of the directory that a directory lies in; None: the top. A random recursive tree, so that paths are about as
-    /// deep as the logarithm of the number of directories.
+    /// Number of a directory's parent; None: the top. A random recursive tree, so that the depth of paths is about
+    /// the logarithm of the number of directories.
     pub fn parent(&self, directory: u32) -> Option<u32> {
         let draw = mix_all(&[self.seed, 0xd3, u64::from(directory)]);
         let upper = below(draw, u64::from(directory) + 1);

@@ -1,6 +1,6 @@
-//! What must be there before the clock of a phase starts, because it is no part of the work that is timed.
-//! In: a group of a phase. Out: directories that files are created in or moved to; files that must be empty.
-//! A phase whose steps make directories themselves makes them within its clock; so does one over directories.
+//! Preparation before the clock of a phase starts, since it is no part of the timed work.
+//! In: a group of a phase. Out: directories in which files are created or to which they are moved; files that must be empty.
+//! A phase whose steps create directories does so with the clock running; so does one over directories.
 
 use crate::dirs::{self, Directories};
 use crate::names::{Files, Name};
@@ -14,13 +14,13 @@ pub fn owners(program: &Program, group: &Group, fileset: usize) -> Vec<Files> {
     own.map(|worker| Files::new(program.seed, fileset, set, program.acts_as(group, worker), group.workers)).collect()
 }
 
-/// Items of this client, where each of these owners has so many; what all clients share counts for each of them with its part.
+/// Items of this client, if each of these owners has `each`; of items shared by all clients only its part counts.
 pub fn expected(program: &Program, fileset: usize, owners: &[Files], each: u64) -> u64 {
     let shared = if program.filesets[fileset].per_worker { 1 } else { u64::from(program.clients()) };
     each * owners.len() as u64 / shared
 }
 
-/// What the files of a group need before its clock starts; for each owner's files the caller may do more.
+/// Prepares the files of a group; the caller may do more with each owner's files.
 pub fn files(
     program: &Program,
     group: &Group,
@@ -63,7 +63,7 @@ fn directories(files: &Files, root: Fd) -> Answer<()> {
     (0..used).try_for_each(|directory| handles.ensure(directory, files).map(|_| ()))
 }
 
-/// Create files empty, or at their full size for mappings, which cannot make a file grow.
+/// Creates files empty, or at full size for mappings, which cannot extend a file.
 pub fn empty_files(files: &Files, root: Fd, full: bool) -> Answer<()> {
     let mut handles = Directories::new(root, files);
     let mut name = Name::new();

@@ -1,5 +1,5 @@
-//! What a program prints of itself, found in its output.
-//! In: which figure or part, and what was printed. Out: a number, or a group's outcome; or why there is none.
+//! Figures that a program prints about itself, found in its output.
+//! In: a figure or part, and the output. Out: a number, or a group's outcome; or why there is none.
 
 use crate::fio;
 use regex::Regex;
@@ -9,7 +9,7 @@ use workload::program::{OwnFigure, Reports};
 /// The parts of its work that a program reported.
 ///
 /// # Errors
-/// One is not there, or the output is none of that form; in a sentence.
+/// One is missing, or the output does not have that form; in a sentence.
 pub fn parts(reports: Option<&Reports>, output: &str) -> Result<Vec<GroupOutcome>, String> {
     match reports {
         None => Ok(Vec::new()),
@@ -17,10 +17,10 @@ pub fn parts(reports: Option<&Reports>, output: &str) -> Result<Vec<GroupOutcome
     }
 }
 
-/// A figure in what a program printed.
+/// A figure in a program's output.
 ///
 /// # Errors
-/// It is not there, or no number; in a sentence.
+/// It is missing, or not a number; in a sentence.
 pub fn printed(figure: &OwnFigure, output: &str) -> Result<f64, String> {
     let OwnFigure { name, from, .. } = figure;
     let number = match figure.pointer() {

@@ -1,6 +1,6 @@
 //! Processes and threads: fork, wait, kill, gates, CPU time.
-//! In: what a child is to do. Out: its end, and what it used.
-//! The agent itself never has a second thread, so that a fork copies a whole and quiet process.
+//! In: the work of a child. Out: how it ended, and its resource usage.
+//! The agent itself never has a second thread, so that a fork copies a complete and consistent process.
 #![allow(unsafe_code)]
 
 use crate::sys::{self, Errno};
@@ -23,16 +23,16 @@ pub enum Ending {
     Signal(i32),
 }
 
-/// Fork; the child carries out `work` and exits with its status, and dies with its parent.
+/// Forks a child that carries out `work`, exits with its status, and dies with its parent.
 pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
-    // SAFETY: getpid takes nothing.
+    // SAFETY: getpid takes no arguments.
     let parent = unsafe { libc::getpid() };
     // SAFETY: the agent has one thread only, so the child's memory and locks are whole.
     match unsafe { libc::fork() } {
         -1 => Err(sys::last_errno()),
         0 => {
-            // SAFETY: takes numbers only. The parent may have died before, hence the check; from outside of the child's namespace it
-            // is 0, and then the child has to look for itself (see `confine::Handle`).
+            // SAFETY: takes numbers only. The parent may have died before, hence the check; if it is outside the child's namespace, its id
+            // is 0, and the child has to check for itself (see `confine::Handle`).
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 if ![parent, 0].contains(&libc::getppid()) {
@@ -52,7 +52,7 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
 }
 
 impl Ending {
-    /// What wait(2) says.
+    /// From a status of wait(2).
     pub fn of(status: i32) -> Ending {
         if libc::WIFSIGNALED(status) {
             return Ending::Signal(libc::WTERMSIG(status));
@@ -62,7 +62,7 @@ impl Ending {
 }
 
 impl Child {
-    /// Whether it has ended, and how; never waits.
+    /// Whether it has ended, and how; never blocks.
     pub fn poll(&mut self) -> Option<Ending> {
         if self.ended.is_none() {
             let mut status = 0;
@@ -77,7 +77,7 @@ impl Child {
         self.ended
     }
 
-    /// Send SIGKILL.
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         if self.poll().is_none() {
             // SAFETY: the child has not been waited for, so the number is still its own.
@@ -94,30 +94,30 @@ impl Drop for Child {
     }
 }
 
-/// Wait until one of the children that still run ends, or for so many milliseconds.
+/// Waits until one of the running children ends, or for this many milliseconds.
 pub fn wait_for_any(children: &[Child], milliseconds: u64) {
     let mut polls: Vec<libc::pollfd> = children
         .iter()
         .filter(|c| c.ended.is_none() && c.pidfd >= 0)
         .map(|c| libc::pollfd { fd: c.pidfd, events: libc::POLLIN, revents: 0 })
         .collect();
-    // Without pidfds (before Linux 5.3) the wait is short, and waitpid is asked more often.
+    // Without pidfds (before Linux 5.3) the wait is short, and waitpid is called more often.
     let blind = children.iter().any(|c| c.pidfd < 0);
     let timeout = if blind { milliseconds.min(5) } else { milliseconds } as i32;
     // SAFETY: the kernel reads and writes `polls.len()` structures.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, timeout) };
 }
 
-/// What is waited for.
+/// An event to wait for.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// It can be read from.
+    /// The file is readable.
     Readable,
-    /// What a file of /proc shows is another.
+    /// The contents of a /proc file changed.
     Changed,
 }
 
-/// Waits until one of these happens to an open file, or for so many milliseconds; which of them did. Negative numbers are passed over.
+/// Waits until one of these events happens to an open file, or for this many milliseconds; returns which did. Negative descriptors are ignored.
 pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> Result<[bool; N], Errno> {
     let mut polls = files.map(|(fd, event)| {
         let events = if let Event::Readable = event { libc::POLLIN } else { libc::POLLPRI };
@@ -131,13 +131,13 @@ pub fn wait_for<const N: usize>(files: [(i32, Event); N], milliseconds: i32) -> 
     Ok(polls.map(|poll| poll.revents != 0))
 }
 
-/// Give this thread a descriptor table of its own, so that workers share no lock on it.
+/// Gives this thread its own descriptor table, so that workers share no lock on it.
 pub fn own_descriptor_table() -> bool {
     // SAFETY: takes a number only; descriptors stay valid, as copies.
     unsafe { libc::unshare(libc::CLONE_FILES) == 0 }
 }
 
-/// Do something at once when it is due, before what other processes want of this processor. Where that is refused, it is done when its turn comes.
+/// Runs a function with real-time priority, so that it starts on time. If that is refused, it runs with normal priority.
 pub fn on_time<T>(what: impl FnOnce() -> T) -> T {
     let (first, usual) = (libc::sched_param { sched_priority: 1 }, libc::sched_param { sched_priority: 0 });
     // SAFETY: takes numbers and a structure that outlives the call; the process had the usual policy before.
@@ -150,14 +150,14 @@ pub fn on_time<T>(what: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Sleep until the word is no longer `value`, at most a second.
+/// Sleeps until the word is no longer `value`, at most a second.
 pub fn wait_while(word: &AtomicU64, value: u32) {
     let second = libc::timespec { tv_sec: 1, tv_nsec: 0 };
     // SAFETY: the kernel reads 32 bits at the low half of a live word, and one structure.
     unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAIT, value, &second, 0, 0) };
 }
 
-/// Wake all that wait on the word.
+/// Wakes all that wait on the word.
 pub fn wake(word: &AtomicU64) {
     // SAFETY: the kernel uses the address as a key only.
     unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
@@ -168,14 +168,14 @@ fn low_half(word: &AtomicU64) -> *const u32 {
     if cfg!(target_endian = "little") { start } else { start.wrapping_add(1) }
 }
 
-/// Wait until the word is set, by a gate that others open with [`open_gate`].
+/// Waits until the word is set by [`open_gate`].
 pub fn wait_at_gate(word: &AtomicU64) {
     while word.load(Ordering::Acquire) == 0 {
         wait_while(word, 0);
     }
 }
 
-/// Open a gate.
+/// Opens a gate.
 pub fn open_gate(word: &AtomicU64) {
     word.store(1, Ordering::Release);
     wake(word);
@@ -191,7 +191,7 @@ pub fn cpu_of_thread() -> CpuTime {
     cpu(libc::RUSAGE_THREAD)
 }
 
-/// How often this thread's processor was given to another while it could have gone on.
+/// How often this thread was preempted.
 pub fn preemptions_of_thread() -> u64 {
     usage(libc::RUSAGE_THREAD).ru_nivcsw as u64
 }
@@ -209,7 +209,7 @@ fn usage(who: i32) -> libc::rusage {
     }
 }
 
-/// CPU time of an account.
+/// CPU time of a resource usage.
 pub fn cpu_of(usage: &libc::rusage) -> CpuTime {
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     CpuTime { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }

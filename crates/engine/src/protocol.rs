@@ -1,6 +1,6 @@
-//! The agent's side of the seam: one request after the other, each answered.
+//! The agent's side of the protocol: one request after the other, each answered.
 //! In: JSON lines of `workload::message::Request`. Out: JSON lines of `workload::message::Reply`.
-//! A request that cannot be carried out is answered with the reason; the agent goes on.
+//! A request that cannot be carried out is answered with the reason; the agent continues.
 
 use crate::clock::Calibrator;
 use crate::phase::Manner;
@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read, Write};
 use workload::message::{LINE_LIMIT, Message as _, PROTOCOL, Reply, Request};
 use workload::program::Program;
 
-/// What the agent remembers from one request to the next.
+/// State of the agent between requests.
 pub struct Agent {
     /// The program that was loaded.
     pub program: Option<Program>,
@@ -17,14 +17,14 @@ pub struct Agent {
     pub calibrator: Calibrator,
 }
 
-/// Serve requests from `input` until it ends or `Quit` comes.
+/// Serves requests from `input` until it ends or `Quit` arrives.
 ///
-/// Must be called from a process with one thread: phases are performed in forked children.
+/// Must be called from a process with one thread: phases run in forked children.
 pub fn agent(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     serve(&mut input, &mut output)
 }
 
-/// As [`agent`], for any input and output, so that it is compiled here, with this crate's optimisation, and not in whatever program uses it.
+/// As [`agent`], without generics, so that it is compiled here, with this crate's optimisation, and not in the calling program.
 fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     sys::raise_open_files();
     let mut agent = Agent { program: None, calibrator: Calibrator::start() };
@@ -53,7 +53,7 @@ fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// When a phase that is ready is to begin; None where it is not to begin, or nobody is left who could say it.
+/// Start time of a prepared phase; None if it is cancelled or the input has ended.
 fn start(input: &mut dyn BufRead) -> io::Result<Option<u64>> {
     Ok(match next(input)? {
         Some(Request::Start { at_ns }) => Some(at_ns),
@@ -61,7 +61,7 @@ fn start(input: &mut dyn BufRead) -> io::Result<Option<u64>> {
     })
 }
 
-/// The next request; None where it is none, or there is none.
+/// The next request; None if it is invalid, or there is none.
 fn next(input: &mut dyn BufRead) -> io::Result<Option<Request>> {
     let mut line = Vec::new();
     input.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
@@ -78,7 +78,7 @@ impl Agent {
         reply.unwrap_or_else(|reason| Reply::Refused { reason }).send(output)
     }
 
-    /// The last reply to a request, or why it is not carried out.
+    /// The last reply to a request, or why it was not carried out.
     fn carry_out(
         &mut self,
         request: Request,
@@ -121,7 +121,7 @@ impl Agent {
         })
     }
 
-    /// The program that was loaded, if it has such a phase.
+    /// The loaded program, if it has this phase.
     fn with_phase(&self, phase: usize) -> Result<&Program, String> {
         let program = self.program.as_ref().ok_or("no program is loaded; send `load` first")?;
         match program.phases.len() {

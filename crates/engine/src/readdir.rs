@@ -1,6 +1,6 @@
-//! Files and directories as they are listed: readdir order, following writers, and work on directories themselves.
+//! Files and directories in listed order: readdir order, following writers, and work on directories themselves.
 //! In: a worker's file work. Out: its tally.
-//! Directories are shared out by number, the entries of a single directory by a hash of the name.
+//! Directories are divided by number, the entries of a single directory by a hash of the name.
 
 use crate::dirs::{self, Kind, Listing};
 use crate::files::{FileWork, Item, Trouble};
@@ -13,16 +13,16 @@ use crate::sys::{self, Answer, Errno, Fd};
 use crate::tally::Tally;
 use std::sync::atomic::Ordering::Acquire;
 
-/// How long a follower that found nothing waits before it looks again.
+/// Pause of a follower that found nothing.
 const FOLLOW_PAUSE_NS: u64 = 1_000_000;
 
-/// What happened in one directory.
+/// Result of one directory.
 struct Swept {
     found: u64,
 }
 
 impl FileWork<'_> {
-    /// Files in the order in which readdir lists them, directory after directory.
+    /// Files in readdir order, directory by directory.
     pub fn by_readdir(&mut self, limit: u64, tally: &mut Tally, pacer: &mut Pacer) {
         let mut left = limit;
         let filled = self.files.is_by_directory() && self.task.fills(self.files.fileset);
@@ -30,7 +30,7 @@ impl FileWork<'_> {
             for directory in self.own_directories() {
                 match self.sweep(directory, &mut left, tally, pacer) {
                     Ok(_) => {}
-                    // Filled in order as far as there was room: beyond the first that is not there is none.
+                    // Directories were filled in order until space ran out: after the first missing one there are none.
                     Err(Errno::NOENT) if filled => {
                         tally.skip();
                         break;
@@ -53,7 +53,7 @@ impl FileWork<'_> {
         }
     }
 
-    /// As readdir lists them, until the other groups are done and nothing is left.
+    /// Files in readdir order, until the other groups are done and nothing is left.
     pub fn by_following(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
         let mut left = u64::MAX;
         while tally.running() {
@@ -76,20 +76,20 @@ impl FileWork<'_> {
         }
     }
 
-    /// Directories that this worker sweeps: all where it has its own, or where there is one only.
+    /// Directories of this worker: all if it has its own, or if there is only one.
     fn own_directories(&self) -> impl Iterator<Item = u64> + use<> {
         let (count, share) = (self.files.directories(), self.task.share(self.files.fileset));
         let (step, first) = if count > 1 { (share.workers, share.worker) } else { (1, 0) };
         (first..count).step_by(step as usize)
     }
 
-    /// Whether any file belongs into a directory; asked about those that are not there.
+    /// Whether a directory has any files; called for missing directories.
     fn is_in_use(&mut self, directory: u64) -> bool {
         let files = &self.files;
         self.in_use.get_or_insert_with(|| files.directories_in_use())[directory as usize]
     }
 
-    /// Whether a numbered directory of [`FileWork::on_directories`] has a file in it or below it.
+    /// Whether a numbered directory of [`FileWork::on_directories`] has a file in or below it.
     fn is_numbered_in_use(&mut self, number: u64) -> bool {
         let middle = self.files.middle_directories();
         match number.checked_sub(1) {
@@ -155,7 +155,7 @@ impl FileWork<'_> {
         }
     }
 
-    /// The steps on one listed file; 1 where it was there, 0 where another took it.
+    /// Carries out the steps on one listed file; 1 if it existed, 0 if another worker took it.
     fn one_listed(&mut self, item: &mut Item, tally: &mut Tally, pacer: &mut Pacer) -> u64 {
         let Some(due) = pacer.wait(tally) else { return 0 };
         let start = tally.now;
@@ -173,9 +173,9 @@ impl FileWork<'_> {
         }
     }
 
-    /// Steps on directories: the base, those between, and those that hold files.
+    /// Steps on directories: the base, the middle ones, and those with files.
     ///
-    /// Items are numbered from the top down, so that parents are made first; rmdir goes from the bottom up.
+    /// Items are numbered from the top down, so that parents are created first; rmdir goes from the bottom up.
     pub fn on_directories(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
         let ops = std::mem::take(&mut self.ops.list);
         let removes = ops.iter().any(|op| matches!(op.act, Act::Rmdir));
@@ -210,14 +210,14 @@ impl FileWork<'_> {
         name.bytes().is_empty()
     }
 
-    /// Carry out the steps on one directory; entries listed, or 1. None where a step failed.
+    /// Carries out the steps on one directory; returns the listed entries, or 1. None if a step failed.
     fn one_directory(&mut self, ops: &[Op], number: u64, tally: &mut Tally) -> Option<u64> {
         let path = self.numbered_directory(number);
         let mut items = 1;
         for op in ops {
             match self.directory_step(op, &path, tally) {
                 Ok(listed) => items = listed.unwrap_or(items),
-                // Never made, since no name belongs there: nothing to do, and nothing that failed.
+                // Never created, since no name maps to it: nothing to do, and no failure.
                 Err(Errno::NOENT) if !self.is_numbered_in_use(number) => {
                     tally.skip();
                     return None;

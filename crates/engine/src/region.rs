@@ -1,5 +1,5 @@
-//! Memory from the kernel: shared between the workers and the process that gathers, and buffers for I/O.
-//! In: lengths. Out: words that many processes may touch, and byte buffers aligned for direct I/O.
+//! Memory from the kernel: shared between the workers and the gathering process, and buffers for I/O.
+//! In: lengths. Out: words that several processes may access, and byte buffers aligned for direct I/O.
 //! Everything in shared memory is an atomic word, so that all other code on it is safe.
 #![allow(unsafe_code)]
 
@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
-/// Shared words, zero at first; pages that are never touched take no memory.
+/// Shared words, initially zero; untouched pages take no memory.
 pub struct Region {
     start: NonNull<AtomicU64>,
     words: usize,
@@ -20,7 +20,7 @@ unsafe impl Sync for Region {}
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Map so many words, shared with processes that are forked later.
+    /// Maps this many words, shared with later forked processes.
     pub fn new(words: usize) -> Result<Region, Errno> {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         map(words * 8, flags).map(|start| Region { start: start.cast(), words })
@@ -42,7 +42,7 @@ impl Drop for Region {
     }
 }
 
-/// A buffer for I/O, aligned to pages (to 2 MiB, in huge pages where the kernel has them, when it is that large).
+/// A buffer for I/O, aligned to pages (large ones to 2 MiB, in huge pages if the kernel has them).
 pub struct Buffer {
     start: NonNull<u8>,
     mapped: NonNull<u8>,
@@ -55,32 +55,31 @@ unsafe impl Send for Buffer {}
 
 const HUGE: usize = 2 << 20;
 
-/// Skew of buffers for reading calls of so many bytes through the page cache. Copies of 1 MiB into buffers that begin at a cache
-/// line were 5 to 12 % slower than beside one, copies of 4 KiB 4 % faster, and between 16 and 32 KiB there was no difference
-/// (Intel Xeon, and for the large ones AMD EPYC; medians of 11 to 21 alternate rounds, tmpfs and ext4). malloc(3), whose large blocks begin
-/// 16 bytes into a page, gives other programs the first without their knowing.
+/// Skew of buffers for reads of this size through the page cache. Copies of 1 MiB into buffers aligned to a cache line were 5 to 12 %
+/// slower than into unaligned ones, copies of 4 KiB 4 % faster, and between 16 and 32 KiB there was no difference (Intel Xeon, and for the
+/// large ones AMD EPYC; medians of 11 to 21 alternate rounds, tmpfs and ext4). malloc(3), whose large blocks begin 16 bytes into a page,
+/// gives other programs the unaligned case by accident.
 pub fn read_skew(call: u64) -> usize {
     if call >= LARGE_CALL { BESIDE_A_LINE } else { AT_A_LINE }
 }
 
-/// Calls from which on a buffer is best off a cache line's beginning.
+/// Call size from which an unaligned buffer is faster.
 const LARGE_CALL: u64 = 32 << 10;
 
 const BESIDE_A_LINE: usize = 48;
 const AT_A_LINE: usize = 64;
 
-/// Skew of buffers for writing through it.
+/// Skew of buffers for writes through the page cache.
 pub const WRITE_SKEW: usize = AT_A_LINE;
 
 impl Buffer {
-    /// A buffer of so many bytes, zeroed, that starts at a page.
+    /// A zeroed, page-aligned buffer.
     pub fn new(length: usize) -> Result<Buffer, Errno> {
         Buffer::skewed(length, 0)
     }
 
-    /// A buffer that starts `skew` bytes into a page. The kernel copies from and to page-aligned memory; a processor that
-    /// compares only the low 12 bits of addresses takes a store at the same offset for the source of the next load, and
-    /// waits.
+    /// A buffer that starts `skew` bytes into a page. The kernel copies from and to page-aligned memory. A processor that compares only the
+    /// low 12 bits of addresses takes a store at the same offset for the source of the next load, and stalls.
     pub fn skewed(length: usize, skew: usize) -> Result<Buffer, Errno> {
         debug_assert!(skew < 4096);
         let length = length.max(1);
@@ -93,7 +92,7 @@ impl Buffer {
         // SAFETY: `skip` is less than HUGE, which was added to the mapping's length.
         let start = unsafe { mapped.add(skip) };
         if large {
-            // SAFETY: advice on our own mapping; refusal changes nothing that matters.
+            // SAFETY: advice on our own mapping; a refusal can be ignored.
             unsafe { libc::madvise(start.as_ptr().cast(), length.next_multiple_of(HUGE), libc::MADV_HUGEPAGE) };
         }
         // SAFETY: the mapping is `skew` longer than what was wanted.
@@ -126,7 +125,7 @@ impl Drop for Buffer {
 
 fn map(bytes: usize, flags: i32) -> Result<NonNull<libc::c_void>, Errno> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh anonymous mapping at a place of the kernel's choice.
+    // SAFETY: a fresh anonymous mapping at an address chosen by the kernel.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(8), access, flags, -1, 0) };
     match NonNull::new(start) {
         Some(start) if start.as_ptr() != libc::MAP_FAILED => Ok(start),

@@ -1,6 +1,6 @@
-//! A recorded run of a program, done again in the root: its tree, and its calls by as many threads as it had.
-//! In: a trace file. Out: a tally of its calls; those that ended otherwise than when they were recorded are counted and told.
-//! A call is made when those are over that it must come after, and the program's own time before it has passed.
+//! Replay of a recorded program in the root: its tree, and its calls by as many threads as it had.
+//! In: a trace file. Out: a tally of its calls; those that ended differently from the recording are counted and reported.
+//! A call is made when the calls that it depends on are done, and the program's own time before it has passed.
 
 mod calls;
 mod ending;
@@ -17,15 +17,15 @@ use workload::program::Replay;
 pub use threads::calls;
 pub use tree::lay_out;
 
-/// The root, and whether nothing in this process can name what lies outside of it.
+/// The root, and whether it is this process' own root, so that no path leads outside.
 struct Root {
     fd: OwnedFd,
     closed: bool,
 }
 
 impl Root {
-    /// Enters the root, makes it this process' own root where that is allowed, and gives up all other rights. Without its own root, links that
-    /// lead out of the folder are not made.
+    /// Enters the root, makes it this process' own root if permitted, and gives up all other rights. Without its own root, links that lead
+    /// out of the folder are not created.
     fn enter(task: &Task) -> Result<Root, String> {
         let fd = sys::open_work(task.program)?;
         rustix::process::fchdir(&fd).map_err(|error| format!("entering {}: {error}", task.program.root.display()))?;
@@ -34,14 +34,14 @@ impl Root {
         Ok(Root { fd, closed })
     }
 
-    /// The text of a symbolic link that may be made here: one that could lead out is replaced by one of the same length.
+    /// The text of a symbolic link; a text that could lead out of the folder is replaced by one of the same length.
     fn link_text(&self, text: &str) -> String {
         let leads_out = text.starts_with('/') || text.split('/').any(|part| part == "..");
         if leads_out && !self.closed { "x".repeat(text.len().min(255)) } else { text.to_owned() }
     }
 }
 
-/// The trace, which must be the one that the run began with.
+/// Reads the trace, which must be the one that the run began with.
 fn read(replay: &Replay) -> Result<Trace, String> {
     let shown = replay.trace.display();
     let now = trace::checksum(&replay.trace).map_err(|error| format!("reading {shown}: {error}"))?;

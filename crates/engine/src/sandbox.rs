@@ -1,7 +1,7 @@
-//! What keeps a program of the user's own from changing anything but the contender's folder, whatever was checked before.
+//! Prevents a user's program from changing anything outside the contender's folder, whatever was checked before.
 //! In: the folder, and the folders that the work declares. Out: in this mount namespace every mount is read-only and without devices, except
 //! the folder's; the program gets a Landlock ruleset and loses the capabilities that could undo this.
-//! Reading is allowed, except from devices and from what /run holds.
+//! Reading is allowed, except from devices and from /run.
 #![allow(unsafe_code)]
 
 use crate::confine::Hold;
@@ -21,16 +21,16 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Devices that hold no data of anybody.
+/// Devices without user data.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
-/// Folders that are empty, in memory and the program's own, instead of sockets of services and of others' shared memory. The latter stays, read-only,
-/// where the contender's folder is in it.
+/// Folders replaced by empty private ones in memory, to hide sockets of services and shared memory of others. The latter stays, read-only,
+/// if the contender's folder is in it.
 const ALWAYS_PRIVATE: [(&str, &CStr); 2] = [("/run", c"mode=755"), (SHARED_MEMORY, c"mode=1777")];
 const SHARED_MEMORY: &str = "/dev/shm";
-/// Where /etc/resolv.conf leads on many systems; it stays readable.
+/// Targets of /etc/resolv.conf on many systems; they stay readable.
 const RESOLVERS: [&str; 2] = ["/run/systemd/resolve", "/run/resolvconf"];
-/// Capabilities that a program of root keeps: over files, users and its own processes, none over the machine.
-/// Without DAC_READ_SEARCH no file is opened by its handle, past all folders.
+/// Capabilities that a program of root keeps: over files, users and its own processes, none over the machine. Without DAC_READ_SEARCH no
+/// file can be opened by handle, past the permissions of its folders.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -46,7 +46,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SYS_RESOURCE)
     .union(CapabilitySet::LEASE)
     .union(CapabilitySet::SETFCAP);
-/// The newest version of Landlock whose rights are asked for; an older kernel grants those that it knows.
+/// The newest requested version of Landlock; an older kernel grants the rights that it knows.
 const NEWEST: ABI = ABI::V9;
 
 /// A sandbox, ready for one program.
@@ -61,7 +61,7 @@ impl Sandbox {
     /// Closes this process' mount namespace and prepares the rest. `root`: the contender's folder, which is at `path`.
     ///
     /// # Errors
-    /// Another folder is at the path, or the namespace was left half made; in a sentence.
+    /// Another folder is at the path, or the namespace is only partly set up; in a sentence.
     pub fn build(hold: Hold, root: &OwnedFd, path: &Path, private: &[PathBuf]) -> Result<Sandbox, String> {
         let tree = if hold == Hold::Adoption { Err(Errno::PERM) } else { copied(path) };
         let (root, open) = match tree {
@@ -74,14 +74,14 @@ impl Sandbox {
         Ok(Sandbox { root, ruleset, open })
     }
 
-    /// What confines, by name.
+    /// Names of the confinement mechanisms.
     pub fn by(&self) -> Vec<String> {
         let mounts = self.open.is_none().then_some("mount namespace");
         let landlock = self.ruleset.is_some().then_some("Landlock");
         mounts.into_iter().chain(landlock).map(str::to_owned).collect()
     }
 
-    /// What is not confined, in a sentence without its subject; None where all is.
+    /// What is not confined, in a sentence without its subject; None if everything is.
     pub fn lack(&self) -> Option<String> {
         let why = self.open.as_ref()?;
         Some(match self.ruleset {
@@ -104,7 +104,7 @@ impl Sandbox {
     }
 }
 
-/// Has a program begin in a folder, as a user, in a sandbox. Without a sandbox it keeps all rights of that user.
+/// Makes a program start in a folder, as a user, in a sandbox. Without a sandbox it keeps all rights of that user.
 pub fn begin_in(program: &mut Command, folder: OwnedFd, user: Option<(u32, u32)>, mut sandbox: Option<Sandbox>) {
     let begin = move || match &mut sandbox {
         Some(sandbox) => sandbox.enter(user),
@@ -120,14 +120,14 @@ pub fn begin_in(program: &mut Command, folder: OwnedFd, user: Option<(u32, u32)>
 /// Confines this thread, and those that it starts, to a folder: it can neither write nor read elsewhere.
 ///
 /// # Errors
-/// What the kernel refused, in a sentence. A kernel without Landlock is no error.
+/// The kernel's refusal, in a sentence. A kernel without Landlock is no error.
 pub fn confine_thread(root: &OwnedFd) -> Result<(), String> {
     let ruleset = ruleset(root, &[], &[]).map_err(|error| format!("making a Landlock ruleset: {error}"))?;
     let given_up = give_up_bounds().and_then(|()| give_up_capabilities());
     given_up.and_then(|()| restrict(ruleset)).map_err(|error| format!("confining a replay: {error}"))
 }
 
-/// Takes on a user and its first group, and no others.
+/// Switches to a user and its primary group, without other groups.
 fn become_user(user: Option<(u32, u32)>) -> std::io::Result<()> {
     let Some((user, group)) = user else { return Ok(()) };
     if rustix::process::geteuid().is_root() {
@@ -137,14 +137,14 @@ fn become_user(user: Option<(u32, u32)>) -> std::io::Result<()> {
     Ok(thread::set_thread_uid(Uid::from_raw(user))?)
 }
 
-/// Folders that are the program's own, with the options of what is mounted there.
+/// The program's private folders, with their mount options.
 fn own_folders<'a>(path: &'a Path, private: &'a [PathBuf]) -> impl Iterator<Item = (&'a Path, &'static CStr)> {
     let always = ALWAYS_PRIVATE.iter().map(|(folder, mode)| (Path::new(*folder), *mode));
     let always = always.filter(move |(folder, _)| *folder != Path::new(SHARED_MEMORY) || !path.starts_with(folder));
     always.chain(private.iter().map(|folder| (folder.as_path(), c"mode=1777")))
 }
 
-/// The same folder, by its path in this namespace.
+/// Opens the same folder again by its path in this namespace.
 fn opened_again(root: &OwnedFd, path: &Path) -> Result<OwnedFd, String> {
     let again = sys::open_root(path)?;
     if sys::inode(&again)? == sys::inode(root)? {
@@ -153,7 +153,7 @@ fn opened_again(root: &OwnedFd, path: &Path) -> Result<OwnedFd, String> {
     Err(sys::replaced(path))
 }
 
-/// A copy of a mount from a folder on, with all that is mounted below it; refused where mounts cannot be changed, before any is.
+/// A copy of a mount from a folder on, with all mounts below it; fails before any change if mounts cannot be changed.
 fn copied(path: &Path) -> Result<OwnedFd, Errno> {
     set_mount("/", true, 0, 0)?;
     mount_bind(DEVICES[0], DEVICES[0])?;
@@ -165,12 +165,12 @@ fn tree(path: &Path) -> Result<OwnedFd, Errno> {
     open_tree(CWD, path, flags)
 }
 
-/// Makes all mounts read-only and without devices, except what the program needs. `inside`: a copy of the folder's mount.
+/// Makes all mounts read-only and without devices, except those that the program needs. `inside`: a copy of the folder's mount.
 fn close(inside: OwnedFd, root: &OwnedFd, path: &Path, private: &[PathBuf]) -> Result<OwnedFd, String> {
     if sys::inode(&inside)? != sys::inode(root)? {
         return Err(sys::replaced(path));
     }
-    // What is mounted below the folder is now in the copy too.
+    // Mounts below the folder are now in the copy too.
     mounts::leave(&format!("{}/", path.display()), Path::new("/"));
     let resolvers = RESOLVERS.iter().map(Path::new);
     let mut shown: Vec<(&Path, OwnedFd)> = resolvers.filter_map(|path| Some((path, tree(path).ok()?))).collect();
@@ -229,7 +229,7 @@ fn set_mount(path: impl AsRef<Path>, all: bool, set: u64, clear: u64) -> Result<
     if answer < 0 { Err(sys::last_errno()) } else { Ok(()) }
 }
 
-/// All may be done in the folder and in those of the program's own, and what is below `readable` may be read; None where the kernel has no Landlock.
+/// Allows everything in the folder and in private ones, and reading below `readable`; None if the kernel has no Landlock.
 fn ruleset(root: &OwnedFd, readable: &[&str], own: &[&Path]) -> Result<Option<RulesetCreated>, RulesetError> {
     let all = AccessFs::from_all(NEWEST);
     let mut made = Ruleset::default().handle_access(all)?.scope(Scope::from_all(NEWEST))?.create()?;
@@ -249,7 +249,7 @@ fn ruleset(root: &OwnedFd, readable: &[&str], own: &[&Path]) -> Result<Option<Ru
     Ok(here.is_some().then_some(made))
 }
 
-/// Takes care that no program that this process becomes gets other capabilities than [`KEPT`].
+/// Limits the capabilities of programs that this process becomes to [`KEPT`].
 fn give_up_bounds() -> std::io::Result<()> {
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
@@ -257,7 +257,7 @@ fn give_up_bounds() -> std::io::Result<()> {
             continue;
         }
         match thread::remove_capability_from_bounding_set(one) {
-            // The kernel knows no more of them; or this is a user without capabilities, who has none to give up.
+            // The kernel knows no more of them; or this is a user without capabilities.
             Err(Errno::INVAL | Errno::PERM) => break,
             other => other?,
         }

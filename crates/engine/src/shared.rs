@@ -1,4 +1,4 @@
-//! What the workers of a phase and the process that gathers share: the gate, the stop mark, and a slot for each worker.
+//! Memory shared by the workers of a phase and the gathering process: the gate, the stop flag, and a slot for each worker.
 //! In: numbers stored by workers as they go. Out: the same numbers, readable at any time, also after a worker was killed.
 //! Each slot holds counters, notes (errors in full), a time series and histograms.
 
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use workload::outcome::{CommandRun, GroupOutcome, OperationError};
 
-/// Words for all workers together; each on a cache line of its own.
+/// Words for all workers together, each on its own cache line.
 #[derive(Debug, Clone, Copy)]
 pub enum Common {
     /// Workers that are ready to start.
     Ready = 0,
     /// Set when the clock starts.
     Gate = 8,
-    /// Set when workers are to stop; see [`Stop`].
+    /// Set when workers must stop; see [`Stop`].
     Stop = 16,
     /// The common start, in the clock's nanoseconds.
     Start = 24,
     /// Operations that failed, all workers together.
     Errors = 32,
-    /// Workers still at work that are not followers.
+    /// Workers that are still running and are not followers.
     Producers = 40,
-    /// The clock when all was durable.
+    /// Clock when all data was durable.
     Durable = 48,
-    /// How often a worker came to the end of a slice, or of its work.
+    /// How often workers reached the end of a slice, or of their work.
     Arrivals = 56,
-    /// The slice that workers may carry out, from 0.
+    /// The slice that workers may process, from 0.
     Slice = 64,
 }
 
@@ -37,7 +37,7 @@ const COMMON_WORDS: usize = 128;
 /// Words of a group: the open loop's shared schedule.
 pub const GROUP_WORDS: usize = 16;
 
-/// Why workers were told to stop.
+/// Why workers must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// Too many operations failed.
@@ -57,7 +57,7 @@ pub enum Count {
     Read,
     /// Bytes written.
     Written,
-    /// Sum of the hashes of everything done.
+    /// Sum of the hashes of all operations.
     Hash,
     /// Clock at the last return.
     End,
@@ -67,27 +67,27 @@ pub enum Count {
     User,
     /// System CPU nanoseconds.
     System,
-    /// Set when the worker finished its work in order.
+    /// Set when the worker finished its work normally.
     Finished,
-    /// Operations started late, of an open loop.
+    /// Operations of an open loop that started late.
     Late,
-    /// Operations started, of an open loop.
+    /// Operations of an open loop that started.
     Started,
     /// Blocks whose content was checked.
     Checked,
     /// Blocks whose content was wrong.
     Wrong,
-    /// File that is being worked on (mappings only).
+    /// Current file (mappings only).
     CurrentFile,
-    /// Offset that is being worked on (mappings only).
+    /// Current offset (mappings only).
     CurrentOffset,
-    /// Intervals of the series that are filled.
+    /// Filled intervals of the series.
     Intervals,
     /// Bytes used in the notes.
     Notes,
-    /// Slices carried out, but for the last.
+    /// Finished slices, except the last.
     Slices,
-    /// How often the intervals of the series were made twice as long.
+    /// How often the intervals of the series were doubled.
     Doublings,
 }
 
@@ -97,10 +97,10 @@ const NOTE_WORDS: usize = 48 << 10;
 pub const INTERVAL_WORDS: usize = 5;
 /// Length of the first intervals, in nanoseconds.
 pub const INTERVAL_NS: u64 = 100_000_000;
-/// Intervals of the series; an even number. When they are full, pairs are joined and intervals are twice as long from then on.
+/// Intervals of the series; an even number. When they are full, pairs are joined and their length doubles.
 pub const INTERVALS: usize = 4096;
 
-/// What a worker has to say in words.
+/// Notes of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
@@ -108,15 +108,15 @@ pub enum Note {
     Error(OperationError),
     /// Content was wrong.
     Wrong(String),
-    /// Something was not done as asked.
+    /// Something was not done as requested.
     Remark(String),
     /// The worker cannot work at all.
     Fatal(String),
-    /// A program of the user's own was run.
+    /// A user's own program was run.
     Ran(Box<CommandRun>),
-    /// Something that is judged, by the word that asks for it.
+    /// An extra metric, by its name.
     Told(String, f64),
-    /// What such a program reported of a part of its work.
+    /// A part of its work, as such a program reported it.
     Part(Box<GroupOutcome>),
 }
 
@@ -129,7 +129,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Memory for so many groups and workers, and histograms for each worker.
+    /// Memory for these numbers of groups and workers, and of histograms for each worker.
     pub fn new(groups: usize, workers: usize, histograms: usize) -> Result<Shared, Errno> {
         let mut shared = Shared { region: Region::new(0)?, groups, workers, histograms };
         shared.region = Region::new(COMMON_WORDS + groups * GROUP_WORDS + workers * shared.slot_words())?;
@@ -146,12 +146,12 @@ impl Shared {
         &self.region[word as usize]
     }
 
-    /// Tell the workers to stop; the first reason stands.
+    /// Stops the workers; the first reason is kept.
     pub fn stop(&self, why: Stop) {
         let _ = self.common(Common::Stop).compare_exchange(0, why as u64, Relaxed, Relaxed);
     }
 
-    /// Why the workers were told to stop, if they were.
+    /// Why the workers must stop, if so.
     pub fn stopped(&self) -> Option<Stop> {
         match self.common(Common::Stop).load(Relaxed) {
             1 => Some(Stop::Errors),
@@ -168,7 +168,7 @@ impl Shared {
         &self.region[from..from + GROUP_WORDS]
     }
 
-    /// The slot of a worker, counted over all groups.
+    /// The slot of a worker, numbered over all groups.
     pub fn slot(&self, worker: usize) -> Slot<'_> {
         assert!(worker < self.workers);
         let from = COMMON_WORDS + self.groups * GROUP_WORDS + worker * self.slot_words();
@@ -183,18 +183,18 @@ pub struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// Read a counter.
+    /// Reads a counter.
     pub fn get(&self, count: Count) -> u64 {
         self.words[count as usize].load(Relaxed)
     }
 
-    /// Store a counter.
+    /// Stores a counter.
     #[inline]
     pub fn set(&self, count: Count, value: u64) {
         self.words[count as usize].store(value, Relaxed);
     }
 
-    /// Add to a counter.
+    /// Adds to a counter.
     pub fn add(&self, count: Count, value: u64) {
         self.set(count, self.get(count).wrapping_add(value));
     }
@@ -211,7 +211,7 @@ impl<'a> Slot<'a> {
         (number < INTERVALS).then(|| &self.words[from..from + INTERVAL_WORDS])
     }
 
-    /// Joins each pair of intervals, so that the upper half is free.
+    /// Joins pairs of intervals, so that the upper half is free.
     pub fn join_intervals(&self) {
         for number in 0..INTERVALS {
             let pair = [2 * number, 2 * number + 1].map(|one| self.interval(one));
@@ -224,7 +224,7 @@ impl<'a> Slot<'a> {
         self.add(Count::Doublings, 1);
     }
 
-    /// Forget the series.
+    /// Clears the series.
     pub fn clear_series(&self) {
         for number in 0..self.get(Count::Intervals) as usize {
             self.interval(number).into_iter().flatten().for_each(|word| word.store(0, Relaxed));
@@ -232,7 +232,7 @@ impl<'a> Slot<'a> {
         self.set(Count::Intervals, 0);
     }
 
-    /// Leave a note; dropped when the room for notes is used up, and then false.
+    /// Stores a note; drops it and returns false if the room for notes is used up.
     pub fn note(&self, note: &Note) -> bool {
         let Ok(mut text) = serde_json::to_vec(note) else { return false };
         text.push(b'\n');
@@ -248,7 +248,7 @@ impl<'a> Slot<'a> {
         true
     }
 
-    /// The notes left so far.
+    /// The notes so far.
     pub fn notes(&self) -> Vec<Note> {
         let used = self.get(Count::Notes) as usize;
         let byte = |i: usize| (self.words[COUNT_WORDS + i / 8].load(Relaxed) >> (i % 8 * 8)) as u8;

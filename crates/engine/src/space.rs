@@ -1,13 +1,13 @@
-//! The blocks of a fileset's files, laid end to end, or of a device: where each one lies.
+//! Positions of the blocks of a fileset's files, laid end to end, or of a device.
 //! In: a block's number. Out: file, offset, length; a block never crosses from one file into the next.
 //! Computed; only files of unequal sizes need a table, so their number is limited.
 
 use crate::names::Files;
 
-/// Most files of unequal sizes whose blocks can be numbered (8 bytes each are remembered).
+/// Most files of unequal sizes whose blocks can be numbered (8 bytes each are stored).
 pub const UNEQUAL_FILES: u64 = 1_000_000;
 
-/// Where a block lies.
+/// Position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Index of the file.
@@ -28,16 +28,16 @@ pub struct Space {
 
 #[derive(Debug, Clone)]
 enum Shape {
-    /// One run of bytes.
+    /// A single run of bytes.
     Whole { length: u64 },
-    /// Files that are all of one size but the last.
+    /// Files of equal size except the last.
     Equal { size: u64, per_file: u64, last: u64, files: u64 },
     /// First block of each file, and the end.
     Table { first: Vec<u64>, sizes: Vec<u64> },
 }
 
 impl Space {
-    /// The blocks of a device's first `length` bytes; a last piece that is no whole block is left out.
+    /// The blocks of a device's first `length` bytes; a partial last block is left out.
     pub fn of_device(block: u64, length: u64) -> Space {
         Space { block, shape: Shape::Whole { length }, blocks: length / block }
     }
@@ -74,7 +74,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Leave out the blocks that begin beyond so many bytes.
+    /// Leaves out the blocks that begin beyond this many bytes.
     fn limit(&mut self, bytes: u64) {
         let (mut low, mut high) = (0, self.blocks);
         while low < high {
@@ -99,7 +99,7 @@ impl Space {
         self.blocks
     }
 
-    /// Where a block lies; `number` is below the number of blocks.
+    /// Position of a block; `number` is below the number of blocks.
     #[inline]
     pub fn place(&self, number: u64) -> Place {
         match &self.shape {

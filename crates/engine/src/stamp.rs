@@ -1,6 +1,6 @@
-//! The stamp that verified content carries in every 4 KiB: where and when it was written.
-//! In: a grain and what should be in it. Out: the stamp written, or what is wrong with what was read, in words.
-//! The rest of the grain follows from the stamp, so every byte can be checked without remembering anything.
+//! The stamp of verified content in every 4 KiB: where and when it was written.
+//! In: a grain and its expected content. Out: the stamp written, or what is wrong with the data read, in words.
+//! The rest of the grain is determined by the stamp, so every byte can be checked without stored data.
 
 use crate::content::{GRAIN, Generator, Source};
 use crate::hash::mix_all;
@@ -15,15 +15,15 @@ fn words(source: Source, grain: u64) -> [u64; 5] {
     [MAGIC, source.file, grain, source.version, sum]
 }
 
-/// Write the stamp at the beginning of a grain.
+/// Writes the stamp at the beginning of a grain.
 pub fn write(grain_bytes: &mut [u8], source: Source, grain: u64) {
     for (bytes, word) in grain_bytes[..LENGTH].chunks_exact_mut(8).zip(words(source, grain)) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
 }
 
-/// Check one grain, or its beginning where the file ends; an answer in words when it is wrong. `scratch` makes what it
-/// should be. Content of either file is right: a clone holds what was written to it, and what its source held.
+/// Checks one grain, or its beginning at the end of a file; returns what is wrong. `scratch` generates the expected content. Content of
+/// either file is valid: a clone has its own data, and its source's.
 pub fn check(bytes: &[u8], files: [u64; 2], grain: u64, scratch: &mut Generator) -> Result<(), String> {
     debug_assert!(bytes.len() <= GRAIN);
     if bytes.len() < LENGTH {
@@ -55,7 +55,7 @@ pub fn check(bytes: &[u8], files: [u64; 2], grain: u64, scratch: &mut Generator)
     compare(bytes, &expected)
 }
 
-/// The version of a grain this short is cut off, so only what stands before it can be checked.
+/// The version of a grain this short is cut off, so only the words before it can be checked.
 fn check_short(bytes: &[u8], file: u64, grain: u64) -> Result<(), String> {
     const KNOWN: usize = 24;
     let mut expected = [0u8; LENGTH];

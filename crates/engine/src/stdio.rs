@@ -1,6 +1,6 @@
 //! Bytes through the C library's buffered streams, one putc or getc each, as Bonnie++ 1.03 does it.
 //! In: block work whose blocks are single bytes. Out: its tally.
-//! A character takes a few nanoseconds, less than reading a clock, so latency is kept for every 4,096 of them: about one
+//! A character takes a few nanoseconds, less than reading a clock, so latency is recorded for every 4,096 of them: about one
 //! buffer of the stream, and so about one system call.
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use crate::tally::Tally;
 /// Characters between two readings of the clock.
 const CHARACTERS: u64 = 4096;
 
-/// A stream over a descriptor of its own.
+/// A stream over its own descriptor.
 struct Stream(*mut libc::FILE);
 
 impl Stream {
@@ -54,7 +54,7 @@ impl Stream {
     }
 }
 
-/// Every byte put or got in order; streams have no pace.
+/// Writes or reads every byte in order; streams have no rate limit.
 pub struct Streams;
 
 impl Mover for Streams {
@@ -95,7 +95,7 @@ impl Mover for Streams {
     }
 }
 
-/// Up to `run` characters, to the end of the file at most.
+/// Processes up to `run` characters, to the end of the file at most.
 fn stretch(
     work: &mut BlockWork,
     current: &mut Option<(u64, Stream)>,

@@ -1,6 +1,6 @@
-//! How the files below a directory lie, and what they are: counted, summed and folded into one number.
+//! The layout and identity of the files below a directory: counted, summed and folded into one hash.
 //! In: `workload::ageing::Survey`. Out: `workload::ageing::Layout`.
-//! Directories are walked one after the other; nothing is remembered of files.
+//! Directories are walked one after the other; nothing is stored per file.
 
 use crate::dirs::{Kind, Listing};
 use crate::extents;
@@ -11,10 +11,10 @@ use std::ffi::CString;
 use std::os::fd::AsRawFd;
 use workload::ageing::{Layout, Survey};
 
-/// Bytes of a block: what scores count in.
+/// Bytes of a block, the unit of scores.
 const BLOCK: u64 = 4096;
 
-/// Directories that lie in each other at most.
+/// Most nested directories.
 const DEPTH: usize = 256;
 
 /// Bytes of one read.
@@ -26,14 +26,14 @@ pub struct Scores {
     files: u64,
     pieces: u64,
     whole: u64,
-    /// Blocks that follow another, and those of them that follow it on the device.
+    /// Blocks that follow another, and those of them that are adjacent to it on the device.
     following: u64,
     well: u64,
     file_scores: f64,
 }
 
 impl Scores {
-    /// Adds a file of so many bytes in so many pieces.
+    /// Adds a file of this many bytes in this many pieces.
     pub fn add(&mut self, bytes: u64, pieces: u64) {
         let blocks = bytes.div_ceil(BLOCK);
         if blocks < 2 || pieces == 0 {
@@ -49,13 +49,13 @@ impl Scores {
         self.file_scores += well as f64 / following as f64;
     }
 
-    /// Extents a file; None where there is no file of more than one block.
+    /// Extents per file; None if no file has more than one block.
     pub fn extents_per_file(&self) -> Option<f64> {
         (self.files > 0).then(|| self.pieces as f64 / self.files as f64)
     }
 }
 
-/// Look.
+/// Surveys a directory.
 pub fn survey(asked: &Survey) -> Result<Layout, String> {
     let root = sys::open_root(&asked.root)?;
     let buffer = if asked.content { CHUNK } else { 1 };
@@ -79,7 +79,7 @@ struct Walk<'a> {
 type Trouble = (String, Errno);
 
 impl Walk<'_> {
-    /// One directory, whose path has this hash, and all below it.
+    /// Walks one directory, whose path has this hash, and all below it.
     fn directory(&mut self, fd: Fd, path: u64, depth: usize) -> Result<(), Trouble> {
         let mut listing = Listing::new();
         let mut below: Vec<CString> = Vec::new();
@@ -101,7 +101,7 @@ impl Walk<'_> {
                         let content = self.file(fd, name, hash, status.size).map_err(trouble)?;
                         self.fold(mix(hash ^ mix(status.size ^ content)));
                     }
-                    // Links and the like, as a git history has them: by name alone.
+                    // Links and other types, as in a git history: by name alone.
                     _ => self.fold(mix(hash ^ 0x11)),
                 }
             }
@@ -123,7 +123,7 @@ impl Walk<'_> {
         self.layout.tree_hash = self.layout.tree_hash.wrapping_add(what);
     }
 
-    /// Extents and content of a file, as far as they are asked for; a hash of its content, or 0.
+    /// Reads extents and content of a file, as far as requested; returns a hash of its content, or 0.
     fn file(&mut self, directory: Fd, name: &std::ffi::CStr, hash: u64, size: u64) -> Result<u64, Errno> {
         let sampled = self.layout.no_extents.is_none()
             && size > BLOCK

@@ -1,6 +1,6 @@
 //! System calls on files and directories, each one call and nothing else.
-//! In: descriptors, names, buffers. Out: what the kernel answered, or its errno.
-//! The only place in which the engine touches files; memory and processes are in `region` and `process`.
+//! In: descriptors, names, buffers. Out: the kernel's answer, or its errno.
+//! The engine accesses files only here; memory and processes are in `region` and `process`.
 #![allow(unsafe_code)]
 
 use rustix::fs::{self, Access, Advice, AtFlags, FallocateFlags, Gid, Mode, OFlags, SeekFrom, Stat, Uid, XattrFlags};
@@ -17,10 +17,10 @@ pub use rustix::io::Errno;
 /// What a call returns.
 pub type Answer<T> = Result<T, Errno>;
 
-/// A descriptor; whoever opened it closes it.
+/// A descriptor; the function that opened it closes it.
 pub(crate) type Fd = i32;
 
-/// The errno of the call of the C library that has just failed in this thread.
+/// The errno of the C library call that has just failed in this thread.
 pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
@@ -30,14 +30,14 @@ fn answer(r: i32) -> Answer<()> {
     if r < 0 { Err(last_errno()) } else { Ok(()) }
 }
 
-/// A descriptor as long as one call takes.
+/// A descriptor borrowed for one call.
 #[inline]
 fn of(fd: Fd) -> BorrowedFd<'static> {
-    // SAFETY: used within the one call only, during which whoever opened it keeps it open.
+    // SAFETY: used within the one call only, during which its owner keeps it open.
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-/// A function for each call, by the name that it has in the engine.
+/// A function for each call, by its name in the engine.
 macro_rules! calls {
     ($($(#[$about:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty = $call:expr;)*) => {$(
         $(#[$about])*
@@ -54,10 +54,10 @@ calls! {
         let flags = OFlags::from_bits_retain(flags as u32) | OFlags::CLOEXEC;
         fs::openat(of(dir), name, flags, Mode::from_bits_retain(mode)).map(IntoRawFd::into_raw_fd)
     };
-    /// Open a directory for reading and as the base of other calls.
+    /// Opens a directory for reading and as the base of other calls.
     open_directory(dir: Fd, name: &CStr) -> Fd = open(dir, name, libc::O_RDONLY | libc::O_DIRECTORY, 0);
     /// close(2).
-    // SAFETY: takes a number; whoever calls this opened it.
+    // SAFETY: takes a number; the caller owns the descriptor.
     close(fd: Fd) -> () = answer(unsafe { libc::close(fd) });
     /// read(2).
     read(fd: Fd, buffer: &mut [u8]) -> usize = io::read(of(fd), buffer);
@@ -83,12 +83,12 @@ calls! {
     rename(from: Fd, old: &CStr, to: Fd, new: &CStr) -> () = fs::renameat(of(from), old, of(to), new);
     /// linkat(2).
     link(from: Fd, old: &CStr, to: Fd, new: &CStr) -> () = fs::linkat(of(from), old, of(to), new, AtFlags::empty());
-    /// linkat(2) of an open file, which may have no name.
+    /// linkat(2) of an open file, which may be unnamed.
     link_open(fd: Fd, to: Fd, name: &CStr) -> () =
         fs::linkat(fs::CWD, format!("/proc/self/fd/{fd}"), of(to), name, AtFlags::SYMLINK_FOLLOW);
     /// ioctl(2) FICLONE: the target shares all of the source's data.
     clone_file(target: Fd, source: Fd) -> () = fs::ioctl_ficlone(of(target), of(source));
-    /// copy_file_range(2) at both files' offsets; bytes copied, 0 at the end.
+    /// copy_file_range(2) at both files' offsets; returns bytes copied, 0 at the end.
     copy_range(source: Fd, target: Fd, length: usize) -> usize =
         fs::copy_file_range(of(source), None, of(target), None, length);
     /// fallocate(2).
@@ -98,7 +98,7 @@ calls! {
     advise(fd: Fd, advice: Advice) -> () = fs::fadvise(of(fd), 0, None, advice);
     /// fsetxattr(2).
     set_attribute(fd: Fd, name: &CStr, value: &[u8]) -> () = fs::fsetxattr(of(fd), name, value, XattrFlags::empty());
-    /// fgetxattr(2); bytes of the value.
+    /// fgetxattr(2); returns the bytes of the value.
     get_attribute(fd: Fd, name: &CStr, buffer: &mut [u8]) -> usize = fs::fgetxattr(of(fd), name, buffer);
     /// faccessat(2) with F_OK.
     look_up(dir: Fd, name: &CStr) -> () = fs::accessat(of(dir), name, Access::EXISTS, AtFlags::empty());
@@ -108,7 +108,7 @@ calls! {
     /// fchownat(2) to these ids.
     chown(dir: Fd, name: &CStr, ids: (u32, u32)) -> () =
         fs::chownat(of(dir), name, Some(Uid::from_raw(ids.0)), Some(Gid::from_raw(ids.1)), AtFlags::empty());
-    /// fstatat(2), following no symbolic link.
+    /// fstatat(2), without following symbolic links.
     stat(dir: Fd, name: &CStr) -> Status = fs::statat(of(dir), name, AtFlags::SYMLINK_NOFOLLOW).map(Status::from);
     /// fstat(2).
     stat_open(fd: Fd) -> Status = fs::fstat(of(fd)).map(Status::from);
@@ -126,7 +126,7 @@ calls! {
     truncate(fd: Fd, size: u64) -> () = fs::ftruncate(of(fd), size);
     /// lseek(2) to an offset from the beginning.
     seek(fd: Fd, offset: u64) -> () = fs::seek(of(fd), SeekFrom::Start(offset)).map(drop);
-    /// Set or clear O_DIRECT on an open file.
+    /// Sets or clears O_DIRECT on an open file.
     set_direct(fd: Fd, direct: bool) -> () = {
         let mut flags = fs::fcntl_getfl(of(fd))?;
         flags.set(OFlags::DIRECT, direct);
@@ -140,14 +140,14 @@ calls! {
     };
 }
 
-/// What stat(2) says that the engine needs.
+/// The fields of stat(2) that the engine needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
     /// Size in bytes.
     pub size: u64,
     /// Type and mode bits.
     pub mode: u32,
-    /// Bytes that the filesystem gave it.
+    /// Allocated bytes.
     pub allocated: u64,
 }
 
@@ -160,22 +160,22 @@ impl From<Stat> for Status {
 /// Space of a filesystem, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Given away.
+    /// Used.
     pub used: u64,
-    /// Free for those who are not root.
+    /// Free for users other than root.
     pub available: u64,
     /// Free for root.
     pub free: u64,
 }
 
 impl Space {
-    /// How full it is, in percent, as df(1) counts: what is kept for root is left out.
+    /// How full it is, in percent, as in df(1): space reserved for root is left out.
     pub(crate) fn full_percent(self) -> f64 {
         100.0 * self.used as f64 / (self.used + self.available).max(1) as f64
     }
 }
 
-/// Opens a file or folder by its path from anywhere; it closes when it is dropped.
+/// Opens a file or folder by its path; it is closed when dropped.
 pub(crate) fn open_path(path: &Path, flags: OFlags) -> Result<OwnedFd, String> {
     fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|e| format!("opening {}: {e}", path.display()))
 }
@@ -185,10 +185,10 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, String> {
     open_path(root, OFlags::DIRECTORY)
 }
 
-/// Opens the folder of a program's work, which must be the one that was made for it.
+/// Opens the folder of a program's work, which must be the one that was created for it.
 pub(crate) fn open_work(program: &Program) -> Result<OwnedFd, String> {
     let Some(made) = program.root_inode else { return open_root(&program.root) };
-    // A link or a file here means the same.
+    // A link or a file here also means that it was replaced.
     let opened = fs::open(&program.root, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
     match opened {
         Ok(root) if inode(&root)? == made => Ok(root),
@@ -197,12 +197,12 @@ pub(crate) fn open_work(program: &Program) -> Result<OwnedFd, String> {
     }
 }
 
-/// A descriptor of one's own of an open folder.
+/// A separate descriptor of an open folder.
 pub(crate) fn kept(fd: Fd) -> Result<OwnedFd, String> {
     of(fd).try_clone_to_owned().map_err(|error| format!("keeping a folder open: {error}"))
 }
 
-/// The error of a work folder in whose place something else was put.
+/// The error for a work folder that was replaced.
 pub(crate) fn replaced(root: &Path) -> String {
     format!(
         "opening {}: another process replaced the folder of the trial; name a folder that no other user can write to",
@@ -210,27 +210,27 @@ pub(crate) fn replaced(root: &Path) -> String {
     )
 }
 
-/// Device and number of an open file.
+/// Device and inode number of an open file.
 pub(crate) fn inode(file: impl AsFd) -> Result<Inode, String> {
     let facts = fs::fstat(file).map_err(|error| format!("inspecting an open folder: {error}"))?;
     Ok(Inode { device: facts.st_dev, number: facts.st_ino })
 }
 
-/// The caller's own user and group.
+/// The caller's user and group.
 pub(crate) fn own_ids() -> (u32, u32) {
     (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }
 
-/// getdents64(2): bytes of the buffer that were filled, 0 at the end.
+/// getdents64(2); returns the filled bytes of the buffer, 0 at the end.
 pub fn list(fd: Fd, buffer: &mut [u8]) -> Answer<usize> {
     // SAFETY: the kernel writes at most `len` bytes into a buffer of that length.
     let r = unsafe { libc::syscall(libc::SYS_getdents64, fd, buffer.as_mut_ptr(), buffer.len()) };
     if r < 0 { Err(last_errno()) } else { Ok(r as usize) }
 }
 
-/// Pages of an open file that are in the page cache: cachestat(2), Linux 6.5 or newer.
+/// Pages of an open file in the page cache, by cachestat(2), Linux 6.5 or newer.
 pub fn cached_pages(fd: Fd) -> Answer<u64> {
-    // Number of the call on every architecture that Linux supports since 5.1.
+    // Number of the call on every architecture since Linux 5.1.
     const SYS_CACHESTAT: libc::c_long = 451;
     let range = [0u64, 0u64];
     let mut found = [0u64; 5];
@@ -239,10 +239,10 @@ pub fn cached_pages(fd: Fd) -> Answer<u64> {
     if r < 0 { Err(last_errno()) } else { Ok(found[0]) }
 }
 
-/// Bytes of a file that are mapped at once.
+/// Bytes of a file mapped at once.
 const WINDOW: u64 = 1 << 30;
 
-/// Maps a part of a file, window by window, and has the kernel asked something of each: of memory that nobody reads or writes.
+/// Maps a part of a file, window by window, and calls `ask` on each; the mapped memory itself is not accessed.
 fn each_window(fd: Fd, offset: u64, length: u64, mut ask: impl FnMut(*mut libc::c_void, usize) -> i32) -> Answer<()> {
     let mut at = 0;
     while at < length {
@@ -266,7 +266,7 @@ fn each_window(fd: Fd, offset: u64, length: u64, mut ask: impl FnMut(*mut libc::
     Ok(())
 }
 
-/// Pages of an open file that are in the page cache, by mmap(2) and mincore(2); for kernels without cachestat(2).
+/// Pages of an open file in the page cache, by mmap(2) and mincore(2); for kernels without cachestat(2).
 pub fn resident_pages(fd: Fd, size: u64) -> Answer<u64> {
     let page = page_size();
     let mut found = 0;
@@ -283,7 +283,7 @@ pub fn resident_pages(fd: Fd, size: u64) -> Answer<u64> {
     Ok(found)
 }
 
-/// Reads a part of a file as a program does that maps it and touches each page: madvise(2) with MADV_POPULATE_READ, Linux 5.14 or newer.
+/// Reads a part of a file as if it were mapped and each page touched: madvise(2) with MADV_POPULATE_READ, Linux 5.14 or newer.
 pub fn populate(fd: Fd, offset: u64, length: u64) -> Answer<()> {
     // SAFETY: the mapping is that long, and pages of it are only made present.
     each_window(fd, offset, length, |map, length| unsafe { libc::madvise(map, length, libc::MADV_POPULATE_READ) })
@@ -294,7 +294,7 @@ pub fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Raise the soft limit on open files to the hard one.
+/// Raises the soft limit on open files to the hard one.
 pub(crate) fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

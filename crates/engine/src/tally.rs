@@ -1,5 +1,5 @@
-//! One worker's account: the clock that it reads once an operation, its counters, histograms, series and errors.
-//! In: "this step has just returned". Out: numbers in the worker's slot of the shared memory.
+//! One worker's measurements: the clock, read once per operation, its counters, histograms, series and errors.
+//! In: the return of each step. Out: numbers in the worker's slot of the shared memory.
 //! All hot-path cost of measuring is in this file.
 
 use crate::clock::Clock;
@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use workload::outcome::{CpuTime, OperationError};
 use workload::program::End;
 
-/// Failed operations that are kept in full, for each worker.
+/// Failed operations kept in full, for each worker.
 pub const ERRORS_KEPT: u64 = 16;
 
-/// What the system answered; with this process' limit on the size of files where there is one and a file met a limit.
+/// The error's text; includes this process' file size limit if the file exceeded one.
 fn answered(errno: Errno) -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     match limit.filter(|_| errno == Errno::FBIG) {
@@ -26,7 +26,7 @@ fn answered(errno: Errno) -> String {
     }
 }
 
-/// One worker's account.
+/// One worker's measurements.
 pub struct Tally<'a> {
     clock: Clock,
     process: bool,
@@ -35,7 +35,7 @@ pub struct Tally<'a> {
     stop: &'a AtomicU64,
     recorders: Vec<Recorder<'a>>,
     error_limit: u64,
-    /// The last reading of the clock: the end of the operation before, and so the start of the next.
+    /// The last reading of the clock: the end of the previous operation, and so the start of the next.
     pub now: u64,
     items: u64,
     read: u64,
@@ -46,21 +46,21 @@ pub struct Tally<'a> {
     interval_ns: u64,
     interval: usize,
     next_tick: u64,
-    /// Items, bytes, calls and their time that earlier intervals have.
+    /// Items, bytes, calls and their time in earlier intervals.
     shown: [u64; 4],
     ramp_end: u64,
     end: u64,
-    /// Items and slices of the whole work; (0, 1) where it is not cut.
+    /// Items and slices of the whole work; (0, 1) if it is not divided.
     cut: (u64, u64),
-    /// Items at which the slice ends.
+    /// Number of items at which the slice ends.
     slice_end: u64,
     slice: u64,
-    /// Time between slices, which is none of the work's.
+    /// Time between slices, which is not part of the work.
     apart: u64,
 }
 
 impl<'a> Tally<'a> {
-    /// An account that begins at the common start.
+    /// A tally that begins at the common start.
     pub fn new(clock: Clock, shared: &'a Shared, worker: usize, histograms: usize, limits: Limits) -> Tally<'a> {
         let slot = shared.slot(worker);
         let start = shared.common(Common::Start).load(Relaxed);
@@ -99,13 +99,13 @@ impl<'a> Tally<'a> {
         tally
     }
 
-    /// Cuts this worker's work of so many items into slices: at the end of each but the last it waits until the next may begin.
+    /// Divides this worker's items into slices: at the end of each but the last it waits until the next may start.
     pub fn cut(&mut self, items: u64, slices: u32) {
         self.cut = (items, u64::from(slices));
         self.slice_end = self.end_of_slice();
     }
 
-    /// Whether the slice needs no more items than are done and under way.
+    /// Whether the finished and running items complete the slice.
     #[inline]
     pub fn has_enough(&self, under_way: usize) -> bool {
         self.items.saturating_add(under_way as u64) >= self.slice_end
@@ -117,7 +117,7 @@ impl<'a> Tally<'a> {
         if next < slices { (u128::from(items) * u128::from(next) / u128::from(slices)) as u64 } else { u64::MAX }
     }
 
-    /// Read the clock: the step has returned. Its latency runs from the reading before.
+    /// Reads the clock after a step. Its latency starts at the previous reading.
     #[inline]
     pub fn lap(&mut self, histogram: usize) {
         let now = self.clock.now();
@@ -125,31 +125,31 @@ impl<'a> Tally<'a> {
         self.now = now;
     }
 
-    /// Record a time that began at `start` and ended at the last reading.
+    /// Records a time from `start` to the last reading.
     #[inline]
     pub fn span(&mut self, histogram: usize, start: u64) {
         self.recorders[histogram].record(self.now.saturating_sub(start));
     }
 
-    /// Record a time that was measured elsewhere.
+    /// Records a time that was measured elsewhere.
     #[inline]
     pub fn span_of(&mut self, histogram: usize, ns: u64) {
         self.recorders[histogram].record(ns);
     }
 
-    /// Read the clock without recording: what came before belongs to no step.
+    /// Reads the clock without recording: the time since the last reading belongs to no step.
     #[inline]
     pub fn skip(&mut self) {
         self.now = self.clock.now();
     }
 
-    /// So many items of a batch are complete; [`Tally::items`] ends the batch.
+    /// Counts finished items of a batch; [`Tally::items`] ends the batch.
     #[inline]
     pub fn part_of_batch(&mut self, items: u64) {
         self.items += items;
     }
 
-    /// So many items are complete.
+    /// Counts finished items.
     #[inline]
     pub fn items(&mut self, items: u64) {
         self.items += items;
@@ -164,25 +164,25 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Bytes that a read returned.
+    /// Counts bytes returned by a read.
     #[inline]
     pub fn read(&mut self, bytes: usize) {
         self.read += bytes as u64;
     }
 
-    /// Bytes that a write accepted.
+    /// Counts bytes accepted by a write.
     #[inline]
     pub fn written(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// Fold something done into the hash of the work; the order of doing does not matter.
+    /// Adds an operation to the hash of the work; the order does not matter.
     #[inline]
     pub fn fold(&mut self, done: u64) {
         self.hash = self.hash.wrapping_add(done);
     }
 
-    /// Whether to go on: nobody said stop and the time is not over.
+    /// Whether to continue: no stop was requested and the time is not over.
     #[inline]
     pub fn running(&self) -> bool {
         self.stop.load(Relaxed) == 0 && self.now < self.end
@@ -198,12 +198,12 @@ impl<'a> Tally<'a> {
         self.ramp_end == 0 || due >= self.ramp_end
     }
 
-    /// When the phase ends; u64::MAX where the work decides.
+    /// When the phase ends; u64::MAX if it ends with the work.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// An operation failed: count it, keep the first in full, and stop everybody when there are too many.
+    /// Counts a failed operation, keeps the first ones in full, and stops all workers if there are too many.
     #[cold]
     pub fn fail(&mut self, step: &str, file: String, offset: Option<u64>, errno: Errno) {
         self.errors += 1;
@@ -218,7 +218,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// A block was checked; what was wrong with it, if anything.
+    /// Counts a checked block, and what was wrong with it, if anything.
     pub fn checked(&mut self, wrong: Option<String>) {
         self.slot.add(Count::Checked, 1);
         if let Some(wrong) = wrong {
@@ -229,7 +229,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Say something that concerns the result.
+    /// Notes a remark on the result.
     pub fn remark(&self, text: String) {
         self.slot.note(&Note::Remark(text));
     }
@@ -239,7 +239,7 @@ impl<'a> Tally<'a> {
         self.slot
     }
 
-    /// An interval is over, or the ramp.
+    /// Ends an interval, or the ramp.
     #[cold]
     fn tick(&mut self) {
         if self.ramp_end != 0 {
@@ -264,14 +264,14 @@ impl<'a> Tally<'a> {
             self.slot.set(Count::Intervals, self.interval as u64 + 1);
             self.shown = now;
         }
-        // Intervals in which nothing returned stay zero: that is what happened in them.
+        // Intervals in which nothing returned stay zero.
         let missed = (self.now - self.next_tick) / self.interval_ns + 1;
         self.interval += missed as usize;
         self.next_tick += missed * self.interval_ns;
         self.flush();
     }
 
-    /// The series is full: intervals are twice as long from here on. The first half of one is not over yet.
+    /// Joins the intervals of a full series, whose length doubles. The first half of one may not be over yet.
     fn join_intervals(&mut self) {
         self.slot.join_intervals();
         if self.interval.is_multiple_of(2) {
@@ -281,7 +281,7 @@ impl<'a> Tally<'a> {
         self.interval_ns *= 2;
     }
 
-    /// A slice is over: waits until the next may begin, and takes that time off its own.
+    /// Ends a slice: waits until the next may start, and excludes that time.
     #[cold]
     fn wait_for_slice(&mut self) {
         self.flush();
@@ -308,7 +308,7 @@ impl<'a> Tally<'a> {
         process::wake(arrivals);
     }
 
-    /// The ramp is over: what was counted so far does not count.
+    /// Ends the ramp: discards what was counted so far.
     fn begin_counting(&mut self) {
         self.next_tick = self.ramp_end + self.interval_ns;
         self.ramp_end = 0;
@@ -319,12 +319,12 @@ impl<'a> Tally<'a> {
         for count in [Count::Late, Count::Started, Count::Checked, Count::Wrong] {
             self.slot.set(count, 0);
         }
-        // CPU used in the ramp is taken off what the worker reports at its end.
+        // CPU time of the ramp is subtracted from the worker's final value.
         self.mark_cpu();
         self.flush();
     }
 
-    /// Take the CPU time used so far off what [`Tally::finish`] reports.
+    /// Subtracts the CPU time so far from the value of [`Tally::finish`].
     fn mark_cpu(&self) {
         let cpu = self.cpu();
         self.slot.set(Count::User, 0u64.wrapping_sub(cpu.user_ns));
@@ -335,8 +335,8 @@ impl<'a> Tally<'a> {
         if self.process { cpu_of_process() } else { cpu_of_thread() }
     }
 
-    /// Items and bytes that count: in a phase that ends by time, what returned within it. What was under way at its end
-    /// is in the histograms, so that a stall there is seen, but in no rate.
+    /// Items and bytes that count: in a phase that ends by time, those that returned within it. Operations running at its end are in the
+    /// histograms, so that a stall there is visible, but in no rate.
     fn counted(&self) -> (u64, u64, u64) {
         if self.end == u64::MAX { (self.items, self.read, self.written) } else { self.in_time }
     }
@@ -351,9 +351,9 @@ impl<'a> Tally<'a> {
         self.recorders.iter().for_each(Recorder::flush);
     }
 
-    /// The work is done.
+    /// Ends the work.
     pub fn finish(mut self) {
-        // The last interval is shown only in full: a part of one is no rate.
+        // A last partial interval is left out: it gives no rate.
         self.flush();
         let cpu = self.cpu();
         self.slot.add(Count::User, cpu.user_ns);
@@ -370,8 +370,8 @@ impl<'a> Tally<'a> {
 pub struct Limits {
     /// When the phase ends.
     pub end: End,
-    /// Failed operations that are borne.
+    /// Tolerated failed operations.
     pub errors: u64,
-    /// The worker is a process, so all of the process's CPU time is its own.
+    /// The worker is a process, so all of the process' CPU time is its own.
     pub process: bool,
 }

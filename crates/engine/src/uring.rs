@@ -1,6 +1,6 @@
-//! Blocks through io_uring, many under way at a time: registered files and buffers, submitted and reaped in batches.
+//! Blocks through io_uring, many in flight at a time: registered files and buffers, submitted and reaped in batches.
 //! In: block work and a depth. Out: its tally.
-//! An operation's latency runs from the submission of its batch to the moment at which its completion was seen.
+//! An operation's latency runs from the submission of its batch until its completion is seen.
 #![allow(unsafe_code)]
 
 use crate::blocks::BlockWork;
@@ -13,13 +13,13 @@ use crate::sys::Errno;
 use crate::tally::Tally;
 use io_uring::{IoUring, opcode, squeue, types};
 
-/// Most files that one ring works on; all are open at once.
+/// Most files of one ring; all are open at once.
 pub const FILES: u64 = 1024;
 
-/// Longest wait for a completion, so that a stop is seen.
+/// Longest wait for a completion, so that a stop is noticed.
 const WAIT_NS: u64 = 100_000_000;
 
-/// A ring, its buffers, and what is under way in it. The ring is dropped before the buffers that it knows.
+/// A ring, its buffers, and its operations in flight. The ring is dropped before its registered buffers.
 pub struct Ring {
     ring: IoUring,
     buffers: Buffer,
@@ -32,7 +32,7 @@ pub struct Ring {
     reaped: Vec<(u32, i32)>,
 }
 
-/// One operation under way.
+/// One operation in flight.
 #[derive(Clone, Copy)]
 struct Slot {
     place: Place,
@@ -66,7 +66,7 @@ impl Mover for Ring {
 }
 
 impl Ring {
-    /// Set up a ring before the clock starts.
+    /// Sets up a ring before the clock starts.
     pub fn new(work: &BlockWork, depth: u32) -> Result<Ring, String> {
         if work.space.files() > FILES {
             return Err(format!(
@@ -81,7 +81,7 @@ impl Ring {
             )
         };
         let ring = build(depth).map_err(said)?;
-        // Buffers start on pages, as direct I/O wants.
+        // Buffers are page-aligned for direct I/O.
         let block = (work.block as usize).next_multiple_of(4096);
         let buffers = Buffer::new(block * depth as usize)
             .map_err(|e| format!("no memory for {depth} blocks of {block} bytes: {e}"))?;
@@ -133,7 +133,7 @@ impl Ring {
         }
     }
 
-    /// Prepare as many operations as there is room for and, under a rate, as are due.
+    /// Prepares as many operations as there is room for and, with a rate, as are due.
     fn fill(
         &mut self,
         list: &[Op],
@@ -166,7 +166,7 @@ impl Ring {
             *next = work.course.after(position, work.task.repeats());
         }
         if work.writes && !self.prepared.is_empty() {
-            // Data was made since the last reading; it is no part of the operations' latency.
+            // Data was generated since the last reading; that is no part of the operations' latency.
             tally.skip();
         }
         let now = tally.now;
@@ -217,7 +217,7 @@ impl Ring {
         debug_assert!(pushed.is_ok());
     }
 
-    /// Submit what was prepared and wait for a completion, or until the next operation is due.
+    /// Submits prepared operations and waits for a completion, or until the next operation is due.
     fn enter(&mut self, idle: bool, due: Option<u64>, tally: &Tally) -> Result<(), String> {
         let answer = if let Some(due) = due {
             let wait = due.saturating_sub(tally.now).clamp(1, WAIT_NS);
@@ -289,7 +289,7 @@ impl Ring {
     }
 }
 
-/// A ring for one thread; the flags save interrupts and locks, and are left out where the kernel does not know them.
+/// A ring for one thread; the flags save interrupts and locks, and are left out if the kernel does not know them.
 fn build(depth: u32) -> std::io::Result<IoUring> {
     let entries = depth.next_power_of_two();
     IoUring::builder()

@@ -1,6 +1,6 @@
-//! The engine tells the truth about a device whose speed is known.
-//! In: a throttled device. Out: the rates that the engine reports, held against the throttle's.
-//! Rates are shares of what the throttle was told, so no test here knows how fast the machine is.
+//! The engine measures a device of known speed correctly.
+//! In: a throttled device. Out: the rates that the engine reports, compared with the throttle's.
+//! Rates are shares of the throttle's setting, so no test here depends on the speed of the machine.
 
 #[path = "common/bare.rs"]
 mod bare;
@@ -19,13 +19,13 @@ use workload::program::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes a second that the device is limited to.
+/// Limit of the device in bytes per second.
 const RATE: u64 = 50 * MIB;
 
-/// Operations a second.
+/// Limit in operations per second.
 const OPERATIONS: u64 = 500;
 
-/// Two throttled devices at a time would take each other's processor time.
+/// Two throttled devices at a time would compete for processor time.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn big(mebibytes: u64) -> Fileset {
@@ -38,7 +38,7 @@ fn direct(engine: Engine, block: u64, step: Step) -> Group {
     Group { io, order: Order::Shuffled, ..group(blocks(block), &[step]) }
 }
 
-/// The throttle lets a burst through at first, so counting begins after a ramp.
+/// The throttle allows an initial burst, so counting begins after a ramp.
 fn for_a_while(group: Group) -> Phase {
     Phase { end: End::Time { measure_ns: 6_000_000_000, ramp_ns: 700_000_000 }, ..phase(vec![group]) }
 }
@@ -52,7 +52,7 @@ fn off(found: f64, expected: f64) -> f64 {
     (found / expected - 1.0).abs()
 }
 
-/// Rates of direct reads and writes through `engine` are within `bound` of what the device is limited to.
+/// Rates of direct reads and writes through `engine` are within `bound` of the device's limits.
 fn direct_rates(engine: Engine, bound: f64) {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
     let Some(device) = Throttled::new(512) else { return };
@@ -84,9 +84,9 @@ fn direct_rates(engine: Engine, bound: f64) {
     }
 }
 
-/// What the engine reports lies within `bound` of what the device is told to do, or of what a bare loop of system calls
-/// (or a rival) got out of it just then. The throttle's timer drifts where other work holds it up, for the engine and for
-/// whoever stands beside it alike; an error of the engine's own would be there every time and nowhere else.
+/// The engine's figure is within `bound` of the device's setting, or of the rate of a bare loop of system calls (or a rival) at the same
+/// time. The throttle's timer drifts when other work delays it, for the engine and for the loop alike; an error of the engine would occur
+/// every time and only there.
 fn within(
     bound: f64,
     told: Option<f64>,
@@ -115,17 +115,17 @@ fn within(
     panic!("{what}: {found:?} beside {references:?}");
 }
 
-/// Whether a rate is among the references, with `bound` to spare at either end.
+/// Whether a rate is within the references, extended by `bound` at either end.
 fn lies_within(rate: f64, references: &[f64], bound: f64) -> bool {
     let least = references.iter().copied().fold(f64::INFINITY, f64::min);
     let most = references.iter().copied().fold(0.0, f64::max);
     least * (1.0 - bound) <= rate && rate <= most * (1.0 + bound)
 }
 
-/// No latency is below what a clock can tell, none is missing, none is longer than the phase.
+/// No latency is below the clock's resolution, none is missing, none is longer than the phase.
 fn plausible(outcome: &PhaseOutcome) {
     let item = &outcome.groups[0].latency["item"];
-    // What was under way at the end is in the histogram, but not in the rate.
+    // Operations running at the end are in the histogram, but not in the rate.
     assert!((outcome.items..=outcome.items + 32).contains(&item.count));
     assert!(item.min_ns > 100, "a direct operation of {} ns", item.min_ns);
     assert!(item.max_ns < outcome.returned_ns);
@@ -148,7 +148,7 @@ fn the_durable_rate_of_buffered_writes_is_that_of_the_device_and_the_returned_on
     let mut p = program(device.mount.path(), vec![big(256)], vec![lay_out(), lay_out()]);
     p.durable.flush = vec![device.node()];
     let mut agent = Agent::with(&p);
-    // Once without a limit, so that what the filesystem writes for itself is small against the data.
+    // Once without a limit, so that the filesystem's own writes are small against the data.
     agent.done(0);
     let rate = RATE / 2;
     device.limit("write_bps", rate);
@@ -224,8 +224,8 @@ fn the_engine_and_bonnie_agree_on_a_device_of_known_speed() {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
     needs!(bonnie);
     let Some(device) = Throttled::new(512) else { return };
-    // What bonnie++ -D -f writes: 8 KiB at a time past the page cache, in order, until safe. What it reads then comes
-    // from the page cache all the same, so writing is what can be compared.
+    // As bonnie++ -D -f writes: 8 KiB at a time past the page cache, in order, until durable. Its reads are served from the page cache
+    // anyway, so only writes can be compared.
     let in_order = Group { order: Order::InOrder, ..direct(Engine::Calls, 8192, Step::Write) };
     let phases = vec![lay_out(), phase(vec![in_order])];
     let mut agent = Agent::with(&program(device.mount.path(), vec![big(BONNIE_MIB)], phases));
@@ -251,10 +251,10 @@ fn fio_bytes_per_second(file: &Path) -> f64 {
     json["jobs"][0]["read"]["bw_bytes"].as_f64().unwrap()
 }
 
-/// Size of the file that bonnie++ and the engine write.
+/// Size of the file of bonnie++ and the engine.
 const BONNIE_MIB: u64 = 192;
 
-/// Field of the block write in the CSV of bonnie++ 2.00 (format 1.98), in whole KiB a second.
+/// Field of the block write in the CSV of bonnie++ 2.00 (format 1.98), in whole KiB per second.
 const BONNIE_WRITE: usize = 11;
 
 fn bonnie_bytes_per_second(directory: &Path) -> f64 {

@@ -1,6 +1,6 @@
-//! The engine's process by itself, for its tests and for benches.
+//! The engine's process alone, for its tests and for benches.
 //! In: requests as JSON lines on standard input. Out: replies as JSON lines on standard output.
-//! `bakeoff agent` does the same within the product's one binary.
+//! `bakeoff agent` does the same in the product's binary.
 
 use std::io;
 

@@ -1,6 +1,6 @@
-//! Steps on files that few programs take many times a second: names, owners, copies, space, attributes, advice.
-//! In: an operation and the item that it is done on. Out: what the system answered.
-//! Each is the calls that a program would make, and no other.
+//! Less frequent steps on files: names, owners, copies, space, attributes, advice.
+//! In: an operation and its item. Out: the system's answer.
+//! Each makes the same calls as a program would, and no others.
 
 use super::{FileWork, Item};
 use crate::ops::{Act, flags};
@@ -10,12 +10,12 @@ use std::ffi::CStr;
 
 /// Attribute that `set-xattr` writes.
 pub const ATTRIBUTE: &CStr = c"user.bakeoff";
-/// Attribute that holds the access control list of a file.
+/// Attribute with the access control list of a file.
 pub const ACL: &CStr = c"system.posix_acl_access";
-/// Most bytes that one copy_file_range call is asked for.
+/// Most bytes of one copy_file_range call.
 const COPY_BYTES: usize = 1 << 30;
 
-/// A list as the kernel takes it (linux/posix_acl_xattr.h, version 2): the owner, one more user who may read, the group, the mask, others.
+/// A list in the kernel's format (linux/posix_acl_xattr.h, version 2): the owner, one more user who may read, the group, the mask, others.
 pub fn acl() -> Vec<u8> {
     const ANYBODY: u32 = u32::MAX;
     const ENTRIES: [(u16, u16, u32); 5] =
@@ -79,12 +79,12 @@ impl FileWork<'_> {
                 sys::get_attribute(item.open()?, name, &mut [0; ATTRIBUTE_BYTES]).map(drop)
             }
             Act::Advise(advice) => sys::advise(item.open()?, *advice),
-            // Programs with steps on directories over files are refused beforehand.
+            // Programs with directory steps on files are refused in advance.
             _ => Err(Errno::INVAL),
         }
     }
 
-    /// As `cp --reflink=always` or `cp` does: both files opened, the data shared or copied within the kernel, both closed.
+    /// Like `cp --reflink=always` or `cp`: both files opened, the data shared or copied within the kernel, both closed.
     fn copy(&mut self, item: &Item, clones: bool, target: usize, tally: &mut Tally) -> Answer<()> {
         let (from, to) = (self.place(item)?, self.target(target)?);
         let source = sys::open(from, item.name.c(), libc::O_RDONLY, 0)?;
@@ -104,7 +104,7 @@ impl FileWork<'_> {
 
 /// Files that fill a filesystem.
 impl FileWork<'_> {
-    /// Whether the file of this number is there.
+    /// Whether the file of this number exists.
     pub fn is_there(&mut self, index: u64) -> Answer<bool> {
         let mut item = Item::new();
         self.take(index, index, &mut item);
@@ -115,14 +115,14 @@ impl FileWork<'_> {
         }
     }
 
-    /// Takes the file of this number away.
+    /// Removes the file of this number.
     pub fn remove(&mut self, index: u64) -> Answer<()> {
         let mut item = Item::new();
         self.take(index, index, &mut item);
         sys::unlink(self.place(&item)?, item.name.c())
     }
 
-    /// Makes the file of this number, with its directory, and writes all of it; bytes written, whatever came of it.
+    /// Creates the file of this number, with its directory, and writes all of it; returns the bytes written, even after an error.
     pub fn write_new(&mut self, index: u64, tally: &mut Tally) -> (u64, Answer<()>) {
         let mut item = Item::new();
         self.take(index, index, &mut item);
@@ -139,9 +139,9 @@ impl FileWork<'_> {
     }
 }
 
-/// Largest value of an attribute that is written or read.
+/// Largest attribute value that is written or read.
 pub const ATTRIBUTE_BYTES: usize = 64 << 10;
-/// What attributes hold: made once, since making it is no part of setting one.
+/// Value of attributes: generated once, since that is no part of setting one.
 static VALUE: [u8; ATTRIBUTE_BYTES] = [b'x'; ATTRIBUTE_BYTES];
 
 impl Item {

@@ -1,4 +1,4 @@
-//! Work on the files that ageing left: one item a file, read only.
+//! Work on the files created by ageing: one item a file, read only.
 
 use super::Kind;
 use super::files::check_steps;
@@ -7,7 +7,7 @@ use crate::check::Check;
 use crate::worker::Task;
 use workload::program::{Group, Order, Program, Step};
 
-/// The tree that ageing left beside the root.
+/// The aged tree next to the root.
 pub struct Aged;
 
 impl Kind for Aged {

@@ -11,7 +11,7 @@ use crate::sys::Fd;
 use crate::worker::Task;
 use workload::program::{Engine, Group, Order, Program, Step, any};
 
-/// Most operations under way in one ring.
+/// Most operations in flight in one ring.
 pub const DEPTH: u32 = 4096;
 
 /// The blocks of a fileset's files, of all or of the first `length` bytes.
@@ -50,7 +50,7 @@ impl Kind for Blocks {
     }
 }
 
-/// One worker's blocks, moved in the way that its group asks for.
+/// One worker's blocks, moved by the engine that its group requests.
 pub fn move_blocks(task: &Task, mut work: BlockWork) -> Result<(), String> {
     let mut pacer = task.pacer();
     let mut mover = movers::of(&work)?;
@@ -62,7 +62,7 @@ pub fn move_blocks(task: &Task, mut work: BlockWork) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether steps and settings fit work on blocks of this size.
+/// Whether steps and settings are valid for blocks of this size.
 pub fn check_blocks(group: &Group, block: u64) -> Check {
     if block == 0 || block > BLOCK {
         return Err(format!("blocks of {block} bytes; the range is 1 to {BLOCK}"));

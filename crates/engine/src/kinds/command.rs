@@ -1,4 +1,4 @@
-//! Work by a program of the user's own: one item a run.
+//! Work by a user's own program: one item a run.
 
 use super::Kind;
 use crate::cached::Visit;
@@ -9,10 +9,10 @@ use crate::worker::Task;
 use std::path::PathBuf;
 use workload::program::{Group, Io, Order, Program, Step};
 
-/// A program that is run in the root.
+/// A program that runs in the root.
 pub struct Command;
 
-/// Files that are looked for in the root at most, when cached pages are read or counted.
+/// Most files in the root that are considered when cached pages are read or counted.
 const FILES: usize = 100_000;
 
 impl Command {
@@ -40,7 +40,7 @@ impl Kind for Command {
         Ok(())
     }
 
-    /// Who runs it may write in the root. The root is known by its descriptor, so that nothing else is given away.
+    /// Makes the command's user the owner of the root. The root is given by descriptor, so that no other folder is affected.
     fn prepare(&self, _program: &Program, group: &Group, root: Fd) -> Result<(), String> {
         let Some(ids) = identity(Command::of(group)?)? else { return Ok(()) };
         sys::chown(root, c".", ids).map_err(|e| format!("making user {} the owner of the work folder: {e}", ids.0))
@@ -54,13 +54,13 @@ impl Kind for Command {
         work(task, &[vec![Command::of(task.group())?.clone()]])
     }
 
-    /// Whatever lies in the root may be what the command reads.
+    /// The command may read any file in the root.
     fn visit(&self, program: &Program, _: &Group, _: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
         visit_all(program, limit, visit)
     }
 }
 
-/// Visits at most so many of the files that lie in the root, evenly spread.
+/// Visits at most `limit` files in the root, evenly spread.
 pub fn visit_all(program: &Program, limit: u64, visit: &mut Visit) -> Result<u64, String> {
     let files = files_below(&program.root);
     let looked_at = (files.len() as u64).min(limit);
@@ -73,7 +73,7 @@ pub fn visit_all(program: &Program, limit: u64, visit: &mut Visit) -> Result<u64
             0,
         );
         let fd = match opened {
-            // Others may clean up while this looks, and forbid looking.
+            // Other processes may remove files meanwhile, or deny access.
             Err(Errno::NOENT | Errno::ACCESS | Errno::LOOP) => continue,
             other => other.map_err(|e| format!("opening {}: {e}", file.display()))?,
         };

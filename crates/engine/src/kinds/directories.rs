@@ -43,7 +43,7 @@ impl Kind for Directories {
         Ok(())
     }
 
-    /// Directories are warmed by listing them; they have no pages of their own to count.
+    /// Directories are warmed by listing them; they have no countable pages.
     fn visit(&self, program: &Program, group: &Group, root: Fd, _: u64, _: &mut Visit) -> Result<u64, String> {
         for files in owners(program, group, self.fileset) {
             let mut handles = dirs::Directories::new(root, &files);

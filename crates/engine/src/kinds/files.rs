@@ -60,12 +60,12 @@ impl Kind for Files {
     }
 }
 
-/// What work on files or their directories needs, made ready before the clock starts.
+/// State for work on files or their directories, prepared before the clock starts.
 pub fn file_work<'a>(task: &'a Task<'a>, fileset: usize) -> Result<FileWork<'a>, String> {
     FileWork::new(task, task.files(fileset)).map_err(|e| format!("no memory for the I/O buffer: {e}"))
 }
 
-/// Whether steps and settings fit items that are files of their own.
+/// Whether steps and settings are valid for items that are separate files.
 pub fn check_steps(group: &Group) -> Check {
     let of_others = |s: &Step| {
         let whole = matches!(s, Step::Volume(..) | Step::Fill(_) | Step::AwaitSpace(_));

@@ -13,16 +13,16 @@ use crate::worker::Task;
 use std::time::Duration;
 use workload::program::{Group, Io, Order, Program, Step, USABLE_SHARE};
 
-/// The space of the filesystem that the root lies on.
+/// The free space of the root's filesystem.
 pub struct FreeSpace {
     pub fileset: Option<usize>,
 }
 
-/// Between two looks at what is free.
+/// Between two checks of the free space.
 const LOOK: Duration = Duration::from_millis(5);
 /// Longest wait for space, in nanoseconds.
 const PATIENCE_NS: u64 = 120_000_000_000;
-/// Times that a filesystem without space is given the chance to find some, by writing back what it has.
+/// How often a full filesystem may try to free space by writing back its data.
 const CHANCES: u32 = 3;
 
 impl Kind for FreeSpace {
@@ -76,7 +76,7 @@ fn wait(task: &Task, percent: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// How filling went on.
+/// Result of writing a file.
 enum Written {
     Whole,
     NoSpace,
@@ -89,7 +89,7 @@ fn fill(task: &Task, fileset: usize, percent: f64) -> Result<(), String> {
     task.wait_for_start();
     let mut tally = task.tally(&work.ops);
     let begun = space(task)?;
-    // Root may use what is kept back from everybody else.
+    // Root may use reserved space.
     let promised = if sys::own_ids().0 == 0 { begun.free } else { begun.available };
     let (mut written, mut partly, mut refused) = (0, 0, 0);
     while next < work.files.count && refused <= CHANCES && tally.running() {
@@ -105,9 +105,9 @@ fn fill(task: &Task, fileset: usize, percent: f64) -> Result<(), String> {
             (bytes, Written::NoSpace) => {
                 partly = bytes.max(partly);
                 refused += 1;
-                // A part of a file is nobody's, and without any room some filesystems cannot even be synced.
+                // A partial file does not count, and without any free space some filesystems cannot even be synced.
                 let _ = work.remove(next);
-                // What was promised to data that is not written yet may turn out to be free.
+                // Space reserved for delayed allocation may become free.
                 let _ = sys::syncfs(task.root);
                 continue;
             }
@@ -122,7 +122,7 @@ fn fill(task: &Task, fileset: usize, percent: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// Number of the first file that is not there; those before it are.
+/// Number of the first missing file; all before it exist.
 fn first_missing(work: &mut FileWork) -> Answer<u64> {
     let (mut there, mut missing) = (0, work.files.count);
     while there < missing {

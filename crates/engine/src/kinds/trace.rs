@@ -1,4 +1,4 @@
-//! Work that a program did once, done again: one item a call.
+//! Replay of recorded calls of a program: one item a call.
 
 use super::Kind;
 use super::command::visit_all;
@@ -33,7 +33,7 @@ impl Kind for Trace {
         }
     }
 
-    /// Whatever lies in the root may be what the calls read.
+    /// The calls may read any file in the root.
     fn visit(&self, program: &Program, _: &Group, _: Fd, limit: u64, visit: &mut Visit) -> Result<u64, String> {
         visit_all(program, limit, visit)
     }

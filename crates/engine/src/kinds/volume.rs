@@ -7,10 +7,10 @@ use crate::worker::Task;
 use workload::command::environment;
 use workload::program::{Command, Group, Io, Order, OwnFigure, Program, Step, VolumeTool};
 
-/// The filesystem that the root lies on.
+/// The root's filesystem.
 pub struct Volume;
 
-/// Most items of one group: each is a program's run.
+/// Most items of one group: each runs a program.
 const MOST: u64 = 10_000;
 
 impl Volume {
@@ -22,7 +22,7 @@ impl Volume {
     }
 }
 
-/// What a tool's commands are for the item of this number.
+/// A tool's commands for the item of this number.
 fn commands(
     program: &Program,
     (tool, figures): (VolumeTool, &[OwnFigure]),

@@ -1,5 +1,5 @@
-//! The calls themselves.
-//! In: a call of a trace. Out: what the kernel answered, as it would have answered the program.
+//! The replayed calls.
+//! In: a call of a trace. Out: the kernel's answer.
 
 use super::Root;
 use crate::content::{Generator, Source};
@@ -13,10 +13,10 @@ use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 use trace::Call;
 
-/// Bytes that one read or write of a replay moves at most; a call that moved more is done in several.
+/// Most bytes of one read or write; a larger call is divided.
 const PIECE: u64 = 64 << 20;
 
-/// What is read into and written from.
+/// Buffers for reads and writes.
 pub struct Buffers {
     generator: Generator,
     read: Vec<u8>,
@@ -30,7 +30,7 @@ impl Buffers {
         Buffers { generator, read: Vec::new(), write: Vec::new(), list: Vec::new() }
     }
 
-    /// Makes what a call writes: new with each call.
+    /// Generates the data of a write: new for each call.
     pub fn make(&mut self, call: &Call, action: u32) {
         let (Call::Write { length, .. } | Call::WriteAt { length, .. }) = call else { return };
         let length = (*length).min(PIECE) as usize;
@@ -62,7 +62,7 @@ fn done<T>(answer: Result<T, Errno>) -> Answer {
     answer.map(|_| 0)
 }
 
-/// In pieces, until one is shorter than it might be.
+/// Repeats a call in pieces, until one is short.
 fn pieces(length: u64, mut piece: impl FnMut(u64, u64) -> Result<usize, Errno>) -> Answer {
     let mut moved = 0;
     loop {
@@ -79,12 +79,12 @@ fn pieces(length: u64, mut piece: impl FnMut(u64, u64) -> Result<usize, Errno>) 
 }
 
 impl Files<'_> {
-    /// None open yet.
+    /// Without open files.
     pub fn new(root: &Root, handles: u32) -> Files<'_> {
         Files { root, open: (0..handles).map(|_| Mutex::default()).collect() }
     }
 
-    /// Makes a call; what it returned, an error as its negative number.
+    /// Makes a call; returns its result, an error as a negative number.
     pub fn make(&self, call: &Call, recorded: i64, buffers: &mut Buffers) -> i64 {
         let answer = self.of_handles(call, recorded, buffers).unwrap_or_else(|| self.of_paths(call));
         answer.unwrap_or_else(|error| -i64::from(error.raw_os_error()))
@@ -101,7 +101,7 @@ impl Files<'_> {
         )
     }
 
-    /// Calls on open files; None where it is none.
+    /// Calls on open files; None for other calls.
     fn of_handles(&self, call: &Call, recorded: i64, buffers: &mut Buffers) -> Option<Answer> {
         let answer = match *call {
             Call::Open { ref path, flags, mode, handle } => self.open(path, flags, mode, handle, recorded),
@@ -161,12 +161,12 @@ impl Files<'_> {
     fn open(&self, path: &str, flags: u32, mode: u32, handle: u32, recorded: i64) -> Answer {
         let flags = OFlags::from_bits_retain(flags) | OFlags::CLOEXEC;
         let fd = fs::openat(&self.root.fd, path, flags, Mode::from_raw_mode(mode))?;
-        // What was not open for the program is not kept open here.
+        // A file that the program failed to open is not kept open here.
         drop(self.set(handle, (recorded >= 0).then_some(fd)));
         Ok(0)
     }
 
-    /// What is mapped is looked at, each page once and in order; where the kernel or the filesystem cannot do that at once, it is read.
+    /// Mapped pages are touched once each, in order; if the kernel or the filesystem cannot do that at once, they are read.
     fn map(&self, handle: u32, offset: u64, length: u64, buffers: &mut Buffers) -> Answer {
         const STEP: u64 = 128 << 10;
         let fd = self.get(handle)?;
@@ -204,7 +204,7 @@ impl Files<'_> {
         }
     }
 
-    /// Calls on names.
+    /// Calls on paths.
     fn of_paths(&self, call: &Call) -> Answer {
         let at = &self.root.fd;
         let link = |follow: bool| if follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
@@ -233,7 +233,7 @@ impl Files<'_> {
                 let flags = OFlags::WRONLY | OFlags::CLOEXEC;
                 fs::openat(at, path.as_str(), flags, Mode::empty()).and_then(|fd| done(fs::ftruncate(&fd, size)))
             }
-            // There is no such call beside a descriptor, and this process' working folder is the root.
+            // There is no such call relative to a descriptor, and this process' working directory is the root.
             Call::Attributes { ref path, follow, list } => {
                 let (path, buffer) = (path.as_str(), &mut [0_u8; 256][..]);
                 done(match (list, follow) {
@@ -277,7 +277,7 @@ fn seek(fd: &OwnedFd, offset: i64, whence: u32) -> Answer {
     fs::seek(fd, to).map(|at| at as i64)
 }
 
-/// One call; the last one goes on until the end is reached, as filesystems give more or fewer names at once.
+/// One call; the last one continues to the end, since filesystems return more or fewer names per call.
 fn list(fd: &OwnedFd, length: u64, recorded: i64, buffers: &mut Buffers) -> Answer {
     const MOST: usize = 1 << 20;
     let length = (length as usize).clamp(1024, MOST);

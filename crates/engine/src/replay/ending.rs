@@ -1,19 +1,19 @@
-//! Calls that ended otherwise than when they were recorded.
-//! In: what a call returned then and now. Out: counts, and a sentence about them.
+//! Calls that ended differently from the recording.
+//! In: the recorded and the new result of a call. Out: counts, and a sentence about them.
 
 use std::collections::BTreeMap;
 
-/// How a call ended, as far as it is compared: what is moved is compared by its amount, anything else by its success.
+/// How a call ended, as far as it is compared: transfers by their amount, all others by success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
-    /// It succeeded, with so many bytes where that is compared.
+    /// Success, with the number of bytes if that is compared.
     Done(i64),
-    /// It failed with this error.
+    /// Failure with this error.
     Failed(i32),
 }
 
 impl Ending {
-    /// Of what the kernel returned.
+    /// From the kernel's return value.
     pub fn of(result: i64, amounts: bool) -> Ending {
         match result {
             failed if failed < 0 => Ending::Failed(-failed as i32),
@@ -28,7 +28,7 @@ impl Ending {
         }
     }
 
-    /// An error of the disk, or that it is full: nothing that a program's own ways explain.
+    /// A disk error or a full disk, which the program's own behaviour cannot explain.
     pub fn is_fatal(self) -> bool {
         matches!(
             self,
@@ -37,17 +37,17 @@ impl Ending {
     }
 }
 
-/// All of them.
+/// All differing calls.
 #[derive(Debug, Default)]
 pub struct Otherwise(BTreeMap<(&'static str, Ending, Ending), u64>);
 
 impl Otherwise {
-    /// Counts one.
+    /// Counts one call.
     pub fn add(&mut self, call: &'static str, then: Ending, now: Ending) {
         *self.0.entry((call, then, now)).or_default() += 1;
     }
 
-    /// What is to be said of so many calls; None where all ended as they did.
+    /// The summary for this many calls; None if all ended as recorded.
     pub fn sentence(&self, calls: u64) -> Option<String> {
         const SHOWN: usize = 5;
         let all: u64 = self.0.values().sum();

@@ -1,4 +1,4 @@
-//! The threads of a recorded program: each makes its calls in their order, waits for those of others, and lets its own time pass.
+//! The threads of a recorded program: each makes its calls in order, waits for those of others, and lets its own time pass.
 //! In: a trace. Out: every call made, in the order that matters.
 
 use super::calls::{Buffers, Files};
@@ -19,17 +19,17 @@ use std::thread::Scope;
 use trace::{Action, Call, Sleep, Trace};
 use workload::program::{Content, Replay};
 
-/// Stack of a thread: its calls need little.
+/// Stack of a thread; its calls need little.
 const STACK: usize = 256 << 10;
-/// Nanoseconds for which another thread's call is waited for without sleeping.
+/// Nanoseconds of spinning before a thread sleeps for another thread's call.
 const SPIN: u64 = 1_000;
-/// Shorter waits than this are spun out: a sleep would be later by more.
+/// Shorter waits are spent spinning: a sleep would be late by more.
 const SLEEP: u64 = 200_000;
-/// After a longer step of the clock it is asked whether another thread had the processor.
+/// After a longer step of the clock, preemption by another thread is checked.
 const LONG: u64 = 5_000;
-/// Longest sleep before looking whether to stop.
+/// Longest sleep between two checks for a stop.
 const LOOK: u64 = 50_000_000;
-/// The same where the sleep may end early.
+/// The same if the sleep may end early.
 const LOOK_EARLY: u64 = 2_000_000;
 
 /// Makes the calls, as one worker's share.
@@ -87,7 +87,7 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
     Ok(())
 }
 
-/// Sleeps in which a thread waited in vain, each with its next wait: what ends that would have ended them.
+/// Sleeps that the next wait of the same thread can end early, each with that wait.
 fn ends(trace: &Trace, of_threads: &[Vec<u32>]) -> HashMap<u32, u32> {
     let mut ends = HashMap::new();
     for own in of_threads {
@@ -103,7 +103,7 @@ fn ends(trace: &Trace, of_threads: &[Vec<u32>]) -> HashMap<u32, u32> {
     ends
 }
 
-/// How many of its actions a thread has done, and how many somebody sleeps for: nobody is woken for fewer.
+/// Number of a thread's completed actions, and the number that another thread waits for; only that one triggers a wake-up.
 struct Progress {
     done: AtomicU64,
     wanted: AtomicU64,
@@ -127,11 +127,11 @@ struct Run<'a> {
     progress: Vec<Progress>,
     /// Actions of each thread.
     of_threads: Vec<Vec<u32>>,
-    /// Place of each action among its thread's.
+    /// Position of each action in its thread.
     places: Vec<u32>,
-    /// Sleeps that end early, each with the wait of its thread that comes next.
+    /// Sleeps that can end early, each with the next wait of its thread.
     ends: HashMap<u32, u32>,
-    /// Histogram of each action; None for those that are not timed.
+    /// Histogram of each action; None if it is not timed.
     histograms: Vec<Option<usize>>,
     content: Content,
     think: bool,
@@ -153,7 +153,7 @@ impl Run<'_> {
         self.shared().stopped().is_some()
     }
 
-    /// One thread from its first action to its last.
+    /// Runs a thread from its first to its last action.
     fn thread<'scope, 'env>(&'env self, number: u32, scope: &'scope Scope<'scope, 'env>) {
         let mut buffers = Buffers::new(Generator::new(self.task.program.seed, self.content));
         let mut account = Account::default();
@@ -170,7 +170,7 @@ impl Run<'_> {
                 Call::Sleep(sleep) if self.think => self.sleep(sleep.ns, self.ends.get(&index)),
                 Call::Sleep(_) => {}
                 _ => {
-                    // What measuring takes after the call is part of the program's own time, as far as that is longer.
+                    // Measuring overhead after the call counts as the program's own time, if that is longer.
                     free = self.call(index, action, &mut buffers, &mut account);
                     self.done(number, place as u64 + 1);
                     continue;
@@ -180,7 +180,7 @@ impl Run<'_> {
             free = self.clock().now();
         }
         self.hand_in(&mut account);
-        // Whoever waits for this thread must not wait for ever.
+        // Threads that wait for this one must not wait forever.
         self.done(number, u64::MAX >> 1);
     }
 
@@ -193,9 +193,9 @@ impl Run<'_> {
         }
     }
 
-    /// Lets the program's own time pass, and waits for the actions of others; false where the phase is over.
+    /// Lets the program's own time pass, and waits for the actions of others; false if the phase is over.
     fn may_go_on(&self, action: &Action, buffers: &mut Buffers, account: &mut Account, index: u32, free: u64) -> bool {
-        // What is to be written is made in the time in which the program made it.
+        // Data to write is generated during the program's own time, as the program did.
         buffers.make(&action.call, index);
         if account.calls.len() >= ACCOUNT {
             self.hand_in(account);
@@ -216,12 +216,12 @@ impl Run<'_> {
         !self.stopped()
     }
 
-    /// What an action must come after.
+    /// The actions that an action depends on.
     fn after(&self, action: u32) -> impl Iterator<Item = u32> {
         self.trace.actions[action as usize].after.iter().copied()
     }
 
-    /// Sleeps for so long, or until all is done that this action waits for.
+    /// Sleeps for a time, or until everything is done that the wait `early` depends on.
     fn sleep(&self, ns: u64, early: Option<&u32>) {
         let until = self.clock().now() + ns;
         let look = if early.is_some() { LOOK_EARLY } else { LOOK };
@@ -242,7 +242,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whose action it is, and how many that thread has done when it is done.
+    /// The progress of an action's thread, and its count after the action.
     fn until(&self, action: u32) -> (&Progress, u64) {
         let thread = self.trace.actions[action as usize].thread;
         (&self.progress[thread as usize], u64::from(self.places[action as usize]) + 1)
@@ -253,14 +253,14 @@ impl Run<'_> {
         whose.has_done(count)
     }
 
-    /// Keeps a processor busy until a moment of the clock.
+    /// Busy-waits until a time of the clock.
     fn compute_until(&self, until: u64) {
         while self.clock().now() < until && !self.stopped() {
             std::hint::spin_loop();
         }
     }
 
-    /// Keeps a processor busy for so long, from a moment on. While others have the processor it gets nowhere, as the program would not.
+    /// Busy-waits for a time from `since` on. Time during which the thread is preempted does not count, as for the program.
     fn compute(&self, since: u64, ns: u64, preempted: &mut u64) {
         let mut last = self.clock().now();
         let mut done = last.saturating_sub(since);
@@ -270,7 +270,7 @@ impl Run<'_> {
             let step = now.saturating_sub(last);
             last = now;
             if step >= LONG {
-                // The machine may have done something else meanwhile, as it did when the program ran; another thread has not counted.
+                // A long step without a preemption of this thread is time of the machine, which the recorded program had as well, so it counts.
                 let preemptions = process::preemptions_of_thread();
                 if std::mem::replace(preempted, preemptions) != preemptions {
                     continue;
@@ -311,7 +311,7 @@ impl Run<'_> {
         }
     }
 
-    /// Makes a call; when it returned.
+    /// Makes a call; returns its end time.
     fn call(&self, index: u32, action: &Action, buffers: &mut Buffers, account: &mut Account) -> u64 {
         let begun = self.clock().now();
         let now = self.files.make(&action.call, action.result, buffers);
@@ -343,7 +343,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts what a thread has gathered into the account of all.
+    /// Adds a thread's results to the shared tally.
     fn hand_in(&self, account: &mut Account) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.now = tally.now.max(account.ended);
@@ -359,16 +359,16 @@ impl Run<'_> {
     }
 }
 
-/// Calls of a thread that are handed in together: threads would else wait for each other's accounts.
+/// Calls handed in at once, so that threads rarely wait for the shared tally.
 const ACCOUNT: usize = 512;
 
-/// What a thread has done since it last handed in.
+/// Results of a thread since it last handed them in.
 #[derive(Default)]
 struct Account {
     calls: Vec<(Option<usize>, u64)>,
     read: usize,
     written: usize,
     ended: u64,
-    /// How often others had got its processor when that was last asked.
+    /// Number of preemptions at the last check.
     preempted: u64,
 }

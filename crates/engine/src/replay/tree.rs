@@ -1,4 +1,4 @@
-//! The tree that a recorded program found, made anew.
+//! The initial tree of a recorded program, created again.
 //! In: a trace's entries. Out: folders, files of their sizes with generated contents, links.
 
 use super::{Root, read};
@@ -10,10 +10,10 @@ use rustix::fs::{AtFlags, Mode, OFlags, fchmod, linkat, mkdirat, openat, symlink
 use trace::{Entry, EntryKind};
 use workload::program::{Content, Replay};
 
-/// Bytes written at once.
+/// Bytes of one write.
 const PIECE: usize = 1 << 20;
 
-/// Makes the tree, as one worker's share.
+/// Creates the tree, as one worker's share.
 pub fn lay_out(task: &Task, replay: &Replay) -> Result<(), String> {
     let trace = read(replay)?;
     let root = Root::enter(task)?;

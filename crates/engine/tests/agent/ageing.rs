@@ -1,5 +1,5 @@
-//! Ageing through the seam: equal seeds leave equal trees, space that runs out changes nothing for what follows, memory is flat.
-//! In: histories from the profiles. Out: what the agent answers, and what lies in the folder.
+//! Ageing through the protocol: equal seeds give equal trees, a lack of space changes nothing later, memory use is flat.
+//! In: histories from the profiles. Out: the agent's replies, and the files in the folder.
 //! Filesystems are small, so that each history takes a moment.
 
 use crate::common::*;
@@ -85,7 +85,7 @@ fn space_that_runs_out_is_counted_and_changes_nothing_for_what_follows() {
     assert_eq!(cut.history_hash, whole.history_hash, "the history is the same whether there is space or not");
     assert_eq!((cut.files, cut.bytes, cut.operations), (whole.files, whole.bytes, whole.operations));
     assert!(layout.files < look(&mut agent, dir.path()).files);
-    // Whatever is there has its name and size from the history.
+    // Every existing file has its name and size from the history.
     for path in tree(mount.0.path()) {
         let size = |root: &Path| std::fs::metadata(root.join(&path)).map(|facts| facts.len());
         assert_eq!(size(mount.0.path()).unwrap(), size(dir.path()).unwrap(), "{path}");

@@ -1,6 +1,6 @@
 //! Work on blocks: every byte of every file, in any order, by every interface.
 //! In: small programs. Out: files and outcomes.
-//! No test here knows how long anything takes.
+//! No test here depends on how long anything takes.
 
 use crate::common::*;
 use workload::program::*;
@@ -122,7 +122,7 @@ fn syncs_between_operations_are_counted() {
         vec![big(MIB, MIB)],
         vec![phase(vec![Group { io, ..group(blocks(65_536), &[Step::Write]) }])],
     );
-    // Sixteen blocks: four syncs on the way, and one at the close.
+    // Sixteen blocks: four syncs in between, and one at the close.
     assert_eq!(Agent::with(&p).done(0).groups[0].latency["sync"].count, 5);
 }
 

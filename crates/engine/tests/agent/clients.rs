@@ -1,4 +1,4 @@
-//! One engine among several: which files are its own, what it reads of others, and when it begins.
+//! One engine among several: which files are its own, what it reads of others, and when it starts.
 
 use crate::common::*;
 use workload::message::{Reply, Request};
@@ -56,7 +56,7 @@ fn each_client_has_files_of_its_own_and_reads_those_of_the_other() {
         let verified = outcome.verified.expect("verified");
         assert_eq!((outcome.bytes_read, verified.blocks, verified.wrong), (60_000, 18, 0));
     }
-    // What the second wrote is gone: the first misses it, and the second does not.
+    // The second client's files are gone: the first misses them, and the second does not.
     std::fs::remove_dir_all(folder.path().join("own/1")).expect("removed");
     let [first, second] = together(&mut agents, 1);
     assert!(matches!(&first, Reply::Failed { .. }), "{first:?}");
@@ -81,7 +81,7 @@ fn records_of_one_file_lie_in_turn_and_a_wrong_one_is_found_by_who_reads_it() {
     assert_eq!(bytes.len() as u64, 20 * RECORD);
     let wrong = |agents: &mut [Agent; 2]| outcomes(agents, 1).map(|outcome| outcome.verified.expect("verified").wrong);
     assert_eq!(wrong(&mut agents), [0, 0]);
-    // In the third record, which is the first client's, so that the second reads it.
+    // In the third record, which is the first client's and read by the second.
     bytes[(2 * RECORD + 4_000) as usize] ^= 1;
     std::fs::write(&file, bytes).expect("written");
     assert_eq!(wrong(&mut agents), [0, 1]);

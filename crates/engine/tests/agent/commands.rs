@@ -1,5 +1,5 @@
-//! Programs of the user's own as work: what they find, what is told of them, and that nothing of them outlives their phase.
-//! In: shell lines, kind and hostile ones. Out: outcomes and reasons; the process table afterwards.
+//! Users' own programs as work: their environment, the report about them, and that no process outlives its phase.
+//! In: shell lines, harmless and hostile. Out: outcomes and reasons; the process table afterwards.
 
 use crate::common::*;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn ran(root: &Path, phase: Phase) -> CommandRun {
     outcome.commands.into_iter().next().unwrap()
 }
 
-/// Where /proc has a process with this in its command line; none is looked at that has ended.
+/// The /proc folder of a process with this in its command line; ended processes have none.
 fn process_with(mark: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let line = |process: &PathBuf| std::fs::read(process.join("cmdline")).unwrap_or_default();
@@ -43,7 +43,7 @@ fn is_there(mark: &str) -> bool {
     process_with(mark).is_some()
 }
 
-/// A number of seconds that nobody else sleeps.
+/// A number of seconds that no other process sleeps.
 fn long(which: u32) -> String {
     format!("{}.{which}", 1_000_000 + std::process::id())
 }
@@ -88,12 +88,12 @@ fn what_fails_says_its_last_lines() {
 fn what_a_command_leaves_behind_is_told_and_ended() {
     let dir = folder();
     let (held, away) = (long(1), long(2));
-    // One holds its output open, the other went into a session of its own.
+    // One holds its output open, the other runs in its own session.
     let run = ran(
         dir.path(),
         shell(&format!("sleep {held} & setsid sh -c 'sleep {away} & exit' >/dev/null; sleep 0.5; exit 0")),
     );
-    // The shell that started it may be on its way out; both have become what they are called by then.
+    // The shell that started it may be ending; both have their final names by then.
     assert!(run.left_behind.iter().any(|name| name == "sleep"), "{:?}", run.left_behind);
     assert!(!is_there(&held) && !is_there(&away));
 }
@@ -160,13 +160,13 @@ fn nothing_outlives_an_agent_that_is_killed() {
     assert!(gone_soon(&mark));
 }
 
-/// Runs a line of the shell beside a command.
+/// Runs a shell line in parallel with a command.
 fn beside(line: &str) {
     let done = std::process::Command::new("sh").args(["-c", line]).status().unwrap();
     assert!(done.success(), "{line}");
 }
 
-/// Memory with one file in it, mounted until this goes out of scope.
+/// A tmpfs with one file, mounted until this is dropped.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -192,7 +192,7 @@ fn what_is_unmounted_meanwhile_is_let_go_of_and_nothing_else() {
     let line = format!(": {mark}; while ! [ -e go ]; do sleep 0.01; done; echo */stays");
     let mut agent = Agent::with(&program(dir.path(), vec![], vec![shell(&line)]));
     agent.send(r#"{"perform":{"phase":0,"pass":0}}"#);
-    // The first part of a name is enough: its spaces are written otherwise there.
+    // The first part of a name is enough: spaces are encoded there.
     let mounted = || {
         let mounts = std::fs::read_to_string(process_with(&mark)?.join("mountinfo")).ok()?;
         Some(["one", "two"].map(|name| mounts.contains(&format!("{root}/{name}"))))

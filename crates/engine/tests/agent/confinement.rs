@@ -1,5 +1,5 @@
-//! What programs of users cannot change, whatever was checked before: everything but the contender's folder.
-//! In: jobs of fio and shell lines that were let through. Out: what is outside, as it was.
+//! What users' programs cannot change, whatever was checked before: everything but the contender's folder.
+//! In: jobs of fio and shell lines that pass the checks. Out: files outside, unchanged.
 
 use crate::commands::{ran, running, shell};
 use crate::common::*;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use workload::outcome::CommandRun;
 use workload::program::*;
 
-/// A folder for the work, and one outside with a file of somebody's in it.
+/// A folder for the work, and one outside with another user's file in it.
 struct Places {
     work: tempfile::TempDir,
     outside: tempfile::TempDir,
@@ -27,7 +27,7 @@ impl Places {
         self.outside.path().join("precious")
     }
 
-    /// Runs a phase, and looks whether all outside is as it was; what came of it.
+    /// Runs a phase, and checks that everything outside is unchanged; returns the result.
     fn tried(&self, phase: Phase) -> Result<CommandRun, String> {
         let mut agent = Agent::with(&program(self.work.path(), vec![], vec![phase]));
         let tried = match agent.perform(0) {
@@ -48,7 +48,7 @@ impl Places {
     }
 }
 
-/// What a kernel answers to a write outside, by the errors of fio and of the shell.
+/// The kernel's errors for a write outside, as printed by fio and the shell.
 const NO: [&str; 5] =
     ["Read-only file system", "Permission denied", "No such file", "Operation not permitted", "Invalid cross-device"];
 
@@ -147,7 +147,7 @@ fn no_device_of_the_machine_is_open_to_commands_and_the_harmless_ones_are() {
 #[test]
 fn what_work_declares_is_its_own() {
     prerequisites::needs!(root);
-    // Of the private folders one is above the work.
+    // One of the private folders is an ancestor of the work folder.
     let places = Places { work: tempfile::tempdir_in("/tmp").unwrap(), ..Places::new() };
     let mine = format!("bakeoff-test-{}", std::process::id());
     let (in_tmp, in_run, in_memory) = (format!("/tmp/{mine}"), format!("/run/{mine}"), format!("/dev/shm/{mine}"));

@@ -1,6 +1,6 @@
 //! The same work through every interface: calls, io_uring, mappings; mixes, ends by time, rates, verification.
 //! In: small programs. Out: files and outcomes.
-//! No test here knows how long anything takes.
+//! No test here depends on how long anything takes.
 
 use crate::common::*;
 use std::os::unix::fs::FileExt;
@@ -106,7 +106,7 @@ fn an_open_loop_keeps_its_rate_and_says_so() {
         let group = &agent.done(1).groups[0];
         let pace = group.pace.as_ref().unwrap();
         assert_eq!(pace.asked_per_second, 2_000.0);
-        // A loop cannot start operations before they are due, whatever the machine is doing.
+        // A loop cannot start operations before they are due, whatever the load of the machine.
         assert!(pace.started_per_second < 2_600.0, "{pace:?}");
         let (service, response) = (&group.latency["read"], &group.latency["response"]);
         assert_eq!((service.count, response.count), (1_000, 1_000));
@@ -247,7 +247,7 @@ fn a_pause_is_in_the_histogram_and_under_a_rate_in_all_that_was_due_meanwhile() 
     let hdr = decode(response);
     let pause_ns = pause.as_nanos() as u64;
     assert!(response.max_ns > pause_ns * 9 / 10, "the longest response was {} ns", response.max_ns);
-    // Of those due in the first half of the pause, each waited for at least the other half.
+    // Of the operations due in the first half of the pause, each waited for at least the other half.
     let waited = hdr.len() - hdr.count_between(0, pause_ns / 2);
     let due = (pause.as_secs_f64() / 2.0 * per_second) as u64;
     assert!(waited >= due * 9 / 10, "{waited} of {due} waited");

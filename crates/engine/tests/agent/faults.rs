@@ -1,6 +1,6 @@
-//! What goes wrong is said: failed operations, limits, bad programs, dead workers.
-//! In: programs that cannot succeed. Out: reasons. The agent goes on after each.
-//! No test here knows how long anything takes.
+//! Failures are reported: failed operations, limits, bad programs, dead workers.
+//! In: programs that cannot succeed. Out: reasons. The agent continues after each.
+//! No test here depends on how long anything takes.
 
 use crate::common::*;
 use workload::message::{Reply, Request};
@@ -135,7 +135,7 @@ fn a_command_that_is_killed_while_it_makes_data_safe_is_known_from_one_that_fail
     let dir = folder();
     let set = fileset("t", 10, Size::Uniform(1, 1));
     let mut p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())])]);
-    // The second as `nsenter` answers for what it ran.
+    // The second is the exit status by which `nsenter` reports a killed child.
     for (line, expected) in [("kill -9 $$", true), ("exit 137", true), ("exit 1", false)] {
         p.durable.command = ["sh", "-c", line].map(String::from).to_vec();
         match Agent::with(&p).perform(0) {

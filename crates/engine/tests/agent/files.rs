@@ -1,6 +1,6 @@
-//! Work on whole files: what is asked for is what lies in the directory afterwards, and what is counted.
+//! Work on whole files: the requested files exist in the directory afterwards, and are counted.
 //! In: small programs. Out: trees of files and outcomes.
-//! No test here knows how long anything takes.
+//! No test here depends on how long anything takes.
 
 use crate::common::*;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn rewriting_draws_another_size_and_other_content() {
     let before = files();
     assert_eq!(agent.done(1).items, 50);
     let changed: Vec<(Vec<u8>, Vec<u8>)> = before.into_iter().zip(files()).filter(|(a, b)| a != b).collect();
-    // Fifty draws with replacement out of two hundred meet 44 of them on average.
+    // Fifty draws with replacement out of two hundred hit 44 of them on average.
     assert!((35..=50).contains(&changed.len()), "{}", changed.len());
     assert!(changed.iter().filter(|(a, b)| a.len() != b.len()).count() > 30);
 }
@@ -145,7 +145,7 @@ fn directories_that_no_name_belongs_into_are_left_out_and_lost_ones_are_not() {
     assert_eq!(agent.done(0).items, 10);
     let files = tree(dir.path());
     let folders: std::collections::BTreeSet<_> = files.iter().flat_map(|f| Path::new(f).ancestors().skip(1)).collect();
-    // Each folder but the base, which is the root's, is listed once, each file once.
+    // Each folder except the base, which belongs to the root, is listed once, each file once.
     let below_base = folders.len() - 2;
     assert_eq!(agent.done(1).items, (files.len() + below_base) as u64);
     assert_eq!(agent.done(2).items, 10);
@@ -221,7 +221,7 @@ fn cached_pages_are_counted_after_warming() {
     assert_eq!(agent.ask(&Request::CountCached { phase: 1 }), Reply::Cached { bytes: Some(64 * 8_192), files: 64 });
 }
 
-/// `BAKEOFF_MANY_FILES=1000000` makes it long; the short form is for every day.
+/// `BAKEOFF_MANY_FILES=1000000` makes it long; the default is short.
 #[test]
 fn many_files_are_deleted_in_readdir_order() {
     let asked = std::env::var("BAKEOFF_MANY_FILES").ok().and_then(|text| text.parse().ok());

@@ -1,5 +1,5 @@
-//! The engine through its seam: an agent in a process of its own is given programs, and what it answers and leaves behind is held against what they say.
-//! One binary, since each would be compiled with optimisation anew; `truth`, which measures, is beside it.
+//! The engine through its protocol: a separate agent process runs programs, and its replies and files are compared with the programs.
+//! One binary, since each would be compiled with optimisation again; `truth`, which measures, is separate.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Steps that not every filesystem knows: done where they can be, told beforehand where they cannot.
+//! Steps that not every filesystem supports: carried out if supported, otherwise reported in advance.
 
 use crate::common::*;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ fn over(fileset: usize, steps: &[Step]) -> Phase {
     phase(vec![group(Over::Files { fileset }, steps)])
 }
 
-/// Programs of one phase with this step; a folder in memory has neither reflinks nor tools.
+/// Loads programs of one phase with this step; a folder in memory has neither reflinks nor tools.
 fn lacking(root: &std::path::Path, phases: Vec<Phase>) -> Vec<workload::message::Lack> {
     let mut agent = Agent::start();
     match agent.ask(&Request::Load(Box::new(program(root, vec![set("a", None), set("b", Some(0))], phases)))) {
@@ -63,7 +63,7 @@ fn a_source_that_holds_what_was_written_to_its_clone_is_found() {
     ];
     let mut agent = Agent::with(&program(folder.path(), vec![set("a", None), set("b", Some(0))], phases));
     (0..3).for_each(|phase| drop(agent.done(phase)));
-    // As a filesystem would that shares a block once too often.
+    // Like a filesystem that shares a block once too often.
     std::fs::copy(folder.path().join("b/7"), folder.path().join("a/7")).unwrap();
     let verified = agent.done(3).verified.expect("it is verified");
     assert_eq!(verified.wrong, 3, "{verified:?}");

@@ -1,4 +1,4 @@
-//! Replays of traces that are made by hand: their order, what ends otherwise, and that nothing leaves the root.
+//! Replays of handmade traces: their order, calls that end differently, and that nothing leaves the root.
 //! In: actions of threads. Out: outcomes, files, reasons.
 
 use crate::common::*;
@@ -25,7 +25,7 @@ fn entry(path: &str, kind: EntryKind) -> Entry {
     Entry { path: path.into(), mode: 0o644, kind }
 }
 
-/// A program that lays a trace's tree out, and one that makes its calls.
+/// A program that lays out a trace's tree, then makes its calls.
 fn replaying(root: &Path, trace: &Trace, checksum: &str, think: bool) -> (tempfile::TempDir, Program) {
     let folder = folder();
     let file: PathBuf = folder.path().join("a.trace");
@@ -45,7 +45,7 @@ fn a_tree_is_laid_out_and_calls_are_made_by_threads_that_wait_for_each_other() {
         entry("link", EntryKind::Symlink("old/there".into())),
     ];
     let create = libc::O_CREAT | libc::O_WRONLY;
-    // The second thread may look for the file only when the first has made it; the first ends with what the second has made.
+    // The second thread may look for the file only after the first has created it; the first ends with what the second creates.
     let actions = vec![
         action(0, Call::Start { thread: 1 }, 0, &[]),
         action(0, Call::Sleep(Sleep { ns: 50_000_000, wakes: false }), 0, &[]),

@@ -1,12 +1,12 @@
-//! Passes that are cut into slices: the same work, and nothing between two of them.
-//! In: small programs, performed whole and in slices. Out: outcomes that agree, and files that are the same.
+//! Passes divided into slices: the same work, and nothing between two of them.
+//! In: small programs, performed whole and in slices. Out: outcomes that agree, and identical files.
 
 use crate::common::*;
 use workload::message::{Reply, Request};
 use workload::outcome::PhaseOutcome;
 use workload::program::*;
 
-/// Performs a phase in slices; what is done between two of them gets how many are done.
+/// Performs a phase in slices; the callback between two slices gets the number of finished ones.
 fn cut(agent: &mut Agent, phase: usize, slices: u32, between: &mut dyn FnMut(u32)) -> PhaseOutcome {
     let mut reply = agent.ask(&Request::Perform { phase, pass: 0, slices });
     loop {

@@ -1,6 +1,6 @@
-//! Bare loops of system calls, to stand beside the engine on the same file.
-//! In: a file and how to use it. Out: operations or bytes a second, counted without any of the engine's code.
-//! They say what a device really did where its throttle's own clock is held up by other work.
+//! Bare loops of system calls, for comparison with the engine on the same file.
+//! In: a file and how to use it. Out: operations or bytes per second, counted without any of the engine's code.
+//! They measure the device's real speed when other work delays the throttle's timer.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the engine's phases of this test leave out of the count, and how long they count.
+/// The ramp that this test's phases leave out of the count, and how long they count.
 const RAMP: Duration = Duration::from_millis(700);
 const MEASURE: Duration = Duration::from_secs(6);
 
-/// Direct operations of `block` bytes at random places of a file, by `workers` at once: how many end in a second.
+/// Direct operations of `block` bytes at random offsets of a file, by `workers` in parallel: how many end per second.
 pub fn bare_rate(file: &Path, write: bool, block: usize, workers: usize) -> f64 {
     let begin = Instant::now() + RAMP;
     let ended = AtomicU64::new(0);
@@ -50,7 +50,7 @@ fn one_worker(file: &Path, write: bool, block: usize, worker: u64, begin: Instan
     }
 }
 
-/// Bytes a second of writing a whole file through the page cache again, until it is safe.
+/// Bytes per second of rewriting a whole file through the page cache, until durable.
 pub fn bare_durable_rate(file: &Path) -> f64 {
     let opened = OpenOptions::new().write(true).open(file).unwrap();
     let bytes = opened.metadata().unwrap().len();

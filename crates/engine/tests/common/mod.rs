@@ -1,4 +1,4 @@
-//! The helper language of the engine's tests: an agent in a process of its own, and programs in few words.
+//! Helpers of the engine's tests: an agent in a separate process, and short forms of programs.
 //! In: filesets and phases. Out: outcomes.
 //! Used by every test file, each of which needs only a part.
 #![allow(dead_code)]
@@ -10,7 +10,7 @@ use workload::message::{Reply, Request};
 use workload::outcome::PhaseOutcome;
 use workload::program::*;
 
-/// An agent at work.
+/// A running agent.
 pub struct Agent {
     pub child: Child,
     input: ChildStdin,
@@ -32,7 +32,7 @@ impl Agent {
         agent
     }
 
-    /// An agent that has taken this program.
+    /// An agent that has loaded this program.
     pub fn with(program: &Program) -> Agent {
         let mut agent = Agent::start();
         assert_eq!(agent.ask(&Request::Load(Box::new(program.clone()))), Reply::Loaded { lacking: Vec::new() });
@@ -50,13 +50,13 @@ impl Agent {
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"))
     }
 
-    /// Ask, and take the answer.
+    /// Sends a request, and returns the reply.
     pub fn ask(&mut self, request: &Request) -> Reply {
         self.send(&serde_json::to_string(request).unwrap());
         self.answer()
     }
 
-    /// The answer to what was asked; progress on the way is passed over.
+    /// The reply to a request; skips progress.
     pub fn answer(&mut self) -> Reply {
         loop {
             match self.receive() {
@@ -70,7 +70,7 @@ impl Agent {
         self.ask(&Request::Perform { phase, pass: 0, slices: 1 })
     }
 
-    /// Perform a phase that must succeed.
+    /// Performs a phase that must succeed.
     pub fn done(&mut self, phase: usize) -> PhaseOutcome {
         self.done_pass(phase, 0)
     }
@@ -82,7 +82,7 @@ impl Agent {
         }
     }
 
-    /// Perform a phase that must fail; its reason and what there is of an outcome.
+    /// Performs a phase that must fail; returns its reason and the partial outcome.
     pub fn failed(&mut self, phase: usize) -> (String, Option<PhaseOutcome>) {
         match self.perform(phase) {
             Reply::Failed { reason, partial, .. } => (reason, partial.map(|p| *p)),
@@ -98,7 +98,7 @@ impl Drop for Agent {
     }
 }
 
-/// A folder in memory where there is one, so that tests are quick.
+/// A folder in memory if there is one, so that tests are quick.
 pub fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
@@ -204,7 +204,7 @@ pub fn tree(root: &Path) -> Vec<String> {
     found
 }
 
-/// A filesystem that is unmounted when the test is over.
+/// A filesystem that is unmounted when dropped.
 pub struct Mounted(pub tempfile::TempDir);
 
 impl Mounted {
@@ -222,7 +222,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A histogram out of its interchange form.
+/// Decodes a histogram from its interchange form.
 pub fn decode(histogram: &workload::outcome::Histogram) -> hdrhistogram::Histogram<u64> {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::STANDARD.decode(&histogram.hdr).unwrap();
@@ -230,7 +230,7 @@ pub fn decode(histogram: &workload::outcome::Histogram) -> hdrhistogram::Histogr
 }
 
 impl Agent {
-    /// Process ids of the workers that are at work.
+    /// Process ids of the running workers.
     pub fn workers(&self) -> Vec<u32> {
         let pid = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();

@@ -1,11 +1,11 @@
 //! A device of known speed: compressed memory behind the kernel's block throttle.
-//! In: limits. Out: a mounted filesystem whose device keeps to them. Everything made here is removed again.
-//! Needs root, zram and the blkio controller of cgroup v1; elsewhere there is none, and the test says so.
+//! In: limits. Out: a mounted filesystem on the limited device. Everything created here is removed again.
+//! Needs root, zram and the blkio controller of cgroup v1; without them there is no device, and the test prints that.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A zram device of our own with ext4 on it.
+/// A separate zram device with ext4 on it.
 pub struct Throttled {
     number: u32,
     pub mount: tempfile::TempDir,
@@ -24,7 +24,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<()> {
 }
 
 impl Throttled {
-    /// A device of so many MiB; None where the machine cannot have one, after a word about it.
+    /// A device of this many MiB; None, with a message, if the machine does not support it.
     pub fn new(mebibytes: u64) -> Option<Throttled> {
         let made = Throttled::make(mebibytes);
         if made.is_none() {
@@ -41,13 +41,13 @@ impl Throttled {
         let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?.trim().parse().ok()?;
         let mut device = Throttled { number, mount: tempfile::tempdir().ok()?, mounted: false };
         let disk = |name: &str| format!("/sys/block/zram{number}/{name}");
-        // The quickest algorithm; data that does not compress is kept as it is.
+        // The fastest algorithm; incompressible data is stored as it is.
         let _ = std::fs::write(disk("comp_algorithm"), "lzo-rle");
         std::fs::write(disk("disksize"), format!("{mebibytes}M")).ok()?;
         let node = device.node();
         let quiet = "lazy_itable_init=0,lazy_journal_init=0";
         run("mkfs.ext4", &["-q", "-E", quiet, node.to_str()?])?;
-        // Times of files would be written to the journal now and then, which the throttle counts like any other operation.
+        // Without these options file times would be written to the journal from time to time, which the throttle counts like other operations.
         run("mount", &["-o", "lazytime,noatime", node.to_str()?, device.mount.path().to_str()?])?;
         device.mounted = true;
         Some(device)
@@ -57,7 +57,7 @@ impl Throttled {
         format!("/dev/zram{}", self.number).into()
     }
 
-    /// Limit the device, for everything that reaches it, write-back too; 0 lifts the limit.
+    /// Limits the device for everything that reaches it, including write-back; 0 removes the limit.
     pub fn limit(&self, kind: &str, per_second: u64) {
         let text = std::fs::read_to_string(format!("/sys/block/zram{}/dev", self.number)).unwrap();
         std::fs::write(limit_file(kind), format!("{} {per_second}", text.trim())).unwrap();
