@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn a_disk_that_nobody_describes_is_refused_with_those_that_are() {
         assert_eq!(ModelledDisk.check("", "hdd-7200"), Ok(()));
-        let said = ModelledDisk.check("", "hdd").expect_err("refused");
-        assert!(said.contains("`hdd`") && said.contains("hdd-7200, nvme-qlc"), "{said}");
+        let error = ModelledDisk.check("", "hdd").expect_err("refused");
+        assert!(error.contains("`hdd`") && error.contains("hdd-7200, nvme-qlc"), "{error}");
         let missing = described("mine.toml", |_| Err("no such file".into())).expect_err("refused");
         assert_eq!(missing, "reading the disk's description mine.toml: no such file");
         let garbage = described("mine.toml", |_| Ok("garbage".into())).expect_err("refused");

@@ -109,13 +109,13 @@ impl Catalogue {
     /// The filesystems among `names` that come from users' files: the file, and a note on where their commands come from.
     pub fn origins(&self, names: &[&str]) -> Vec<(PathBuf, String)> {
         let foreign = self.filesystems.all().filter(|filesystem| names.contains(&filesystem.name.as_str()));
-        let told = foreign.filter_map(|filesystem| {
+        let value = foreign.filter_map(|filesystem| {
             let file = filesystem.file.as_ref()?;
             let programs = filesystem.programs().into_iter().collect::<Vec<_>>().join(", ");
             let file = file.canonicalize().unwrap_or_else(|_| file.clone());
             let note = format!("{}: its commands ({programs}) come from {}", filesystem.name, file.display());
             Some((file, note))
         });
-        told.collect()
+        value.collect()
     }
 }

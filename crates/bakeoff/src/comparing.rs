@@ -115,7 +115,7 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
         let of_side = comparison.rows.iter().filter(|row| side(row));
         of_side.max_by(|x, y| x.ratio.ln().abs().total_cmp(&y.ratio.ln().abs()))
     };
-    let told = |row: &Compared, word: &str| {
+    let shown = |row: &Compared, word: &str| {
         let likely = matches!(row.change, Change::LikelyBetter | Change::LikelyWorse);
         let likely = if likely { "likely " } else { "" };
         let who = if a.contender.is_none() { format!(" of {}", row.a) } else { String::new() };
@@ -124,8 +124,8 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
         let doing = known.map_or(row.operation.operation.as_str(), judge::Operation::doing);
         format!("up to {likely}{}x {word} ({doing}{who})", times(ratio))
     };
-    let gain = furthest(&gains).map_or_else(|| "no clear gain".to_owned(), |row| told(row, "faster"));
-    let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| told(row, "slower"));
+    let gain = furthest(&gains).map_or_else(|| "no clear gain".to_owned(), |row| shown(row, "faster"));
+    let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| shown(row, "slower"));
     let names = |named: &Named| named.contender.map_or(&named.name, |at| &named.table.contenders[at].name).clone();
     let count = |wanted: &[Change]| comparison.rows.iter().filter(|row| wanted.contains(&row.change)).count();
     let mut text: String = comparison.doubts.iter().map(|doubt| format!("{doubt} ")).collect();

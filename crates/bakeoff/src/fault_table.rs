@@ -319,9 +319,9 @@ pub(crate) mod tests {
     fn a_kernel_that_ended_is_said_to_have() {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
-        let said = shown(vec![harmed("reiserfs", lost)], 200);
+        let lines = shown(vec![harmed("reiserfs", lost)], 200);
         let wanted = "reiserfs returned no wrong data, but crashed or hung the kernel that mounted it after read-errors-metadata (in 3 of 5 rounds).";
-        assert!(said.contains(wanted) && said.contains("KERNEL LOST"), "{said}");
+        assert!(lines.contains(wanted) && lines.contains("KERNEL LOST"), "{lines}");
     }
 
     #[test]
@@ -341,9 +341,9 @@ pub(crate) mod tests {
     fn what_cannot_be_read_any_more_is_told_with_how_much_of_it() {
         let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
         failing.kept = counts(53, 106, 0);
-        let said = shown(vec![harmed("vfat", failing)], 200);
+        let lines = shown(vec![harmed("vfat", failing)], 200);
         let wanted = "vfat returned no wrong data, but could not read 106 of 159 files that it had acknowledged after write-errors";
-        assert!(said.starts_with(wanted) && said.contains("UNREADABLE"), "{said}");
+        assert!(lines.starts_with(wanted) && lines.contains("UNREADABLE"), "{lines}");
     }
 
     #[test]

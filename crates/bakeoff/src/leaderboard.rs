@@ -62,7 +62,7 @@ fn is_open(ranking: &Ranking) -> bool {
 
 fn whole(table: &Table, judgement: &Judgement, ranking: &Ranking) -> String {
     let operation = &table.operations[ranking.operation];
-    let told = ranking.members().map(|member| {
+    let value = ranking.members().map(|member| {
         let name = &table.contenders[member].name;
         let against = ranking.others.iter().find(|other| other.contender == member);
         let mark = match against.map(|other| other.relation) {
@@ -81,7 +81,7 @@ fn whole(table: &Table, judgement: &Judgement, ranking: &Ranking) -> String {
         }
     });
     let id = &operation.id;
-    format!("  {}/{} {}: {}", id.workload, id.operation, id.cache, told.collect::<Vec<_>>().join(", "))
+    format!("  {}/{} {}: {}", id.workload, id.operation, id.cache, value.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

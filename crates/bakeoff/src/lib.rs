@@ -93,13 +93,13 @@ fn mounts(verb: &Verb) -> bool {
 }
 
 /// Prints the parser's message, help or an error, and exits.
-fn misunderstood(said: &clap::Error) -> ! {
+fn misunderstood(note: &clap::Error) -> ! {
     let plain = std::env::args_os().all(|word| !word.to_string_lossy().chars().any(char::is_control));
     if plain {
-        said.exit();
+        note.exit();
     }
-    eprint!("{}", said.render());
-    std::process::exit(said.exit_code())
+    eprint!("{}", note.render());
+    std::process::exit(note.exit_code())
 }
 
 fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {

@@ -91,7 +91,7 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
     times.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let unit = Unit::for_row(Figure::Seconds, times.iter().map(|time| time.seconds));
     let show = |seconds: f64| unit.show(seconds, None);
-    let mut said = text::wrapped(&format!("The mix {asked}, {}:", unit.words), width, "", "  ");
+    let mut printed = text::wrapped(&format!("The mix {asked}, {}:", unit.words), width, "", "  ");
     let wide = times.iter().map(|time| name(time.contender).chars().count()).max().unwrap_or(0);
     for time in times {
         let interval = match time.interval {
@@ -100,16 +100,16 @@ fn shown(asked: &str, mix: &Mix, judged: &MixJudgement, table: &Table) -> String
         };
         let share = time.shares.iter().zip(&mix.parts).max_by(|a, b| a.0.total_cmp(b.0));
         let most = share.map_or_else(String::new, |(share, part)| format!("  {:.0} % of it {}", share * 100.0, part.0));
-        said.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), show(time.seconds)));
+        printed.push_str(&format!("  {:<wide$}  {:>8}  {interval}{most}\n", name(time.contender), show(time.seconds)));
     }
     for (contender, lacking) in &judged.left_out {
         if table.contenders[*contender].twin_of.is_none() {
             let left_out = format!("{} is left out: it lacks {lacking}", name(*contender));
-            said.push_str(&text::wrapped(&left_out, width, "  ", "  "));
+            printed.push_str(&text::wrapped(&left_out, width, "  ", "  "));
         }
     }
     for sentence in &judged.sentences {
-        said.push_str(&text::wrapped(&sentence.text, width, "> ", "  "));
+        printed.push_str(&text::wrapped(&sentence.text, width, "> ", "  "));
     }
-    said
+    printed
 }

@@ -248,8 +248,8 @@ mod tests {
         let laptop = of(&LAPTOP);
         assert_eq!((laptop.place, laptop.reason), (MountedIn::Guest, Reason::Kvm));
         assert_eq!(laptop.kernel.as_deref(), Some("/boot/vmlinuz-6.12"));
-        let said = laptop.sentence().expect("a sentence");
-        assert!(said.contains("/boot/vmlinuz-6.12") && said.contains("`--in here`"), "{said}");
+        let note = laptop.sentence().expect("a sentence");
+        assert!(note.contains("/boot/vmlinuz-6.12") && note.contains("`--in here`"), "{note}");
         for (machine, reason, words) in [
             (Known { lacks: Some("apt-get install qemu-system-x86"), ..LAPTOP }, Reason::NoGuests, "apt-get install"),
             (Known { kernel: None, ..LAPTOP }, Reason::NoKernel, "systems --fetch"),
@@ -258,8 +258,8 @@ mod tests {
         ] {
             let found = of(&machine);
             assert_eq!((found.place, found.reason, &found.kernel), (MountedIn::Here, reason, &None));
-            let said = found.sentence().expect("a sentence");
-            assert!(said.contains(words) && said.contains("this machine's own kernel"), "{said}");
+            let note = found.sentence().expect("a sentence");
+            assert!(note.contains(words) && note.contains("this machine's own kernel"), "{note}");
         }
     }
 

@@ -14,7 +14,7 @@ use workload::plan::Plan;
 /// # Errors
 /// The filesystem of a contender is unknown.
 pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
-    let mut said: IndexMap<String, Vec<String>> = IndexMap::new();
+    let mut lines: IndexMap<String, Vec<String>> = IndexMap::new();
     for contender in contenders {
         let own = plan.contenders.contains_key(&contender.base);
         let Some(set) = catalogue.work.published(&contender.base).filter(|_| !own) else { continue };
@@ -22,11 +22,11 @@ pub fn forms(contenders: &mut [Contender], plan: &Plan, catalogue: &Catalogue) -
         let Some(release) = staging::kernel_release(contender.kernel.as_deref()) else { continue };
         let Some(near) = staging::nearest(filesystem, set, contender, &release) else { continue };
         let form = near.nearest.as_ref().map(Nearest::in_full).unwrap_or_default();
-        let told = format!("the nearest supported form of {form}. {}", as_it_was(filesystem, set));
-        said.entry(told).or_default().push(near.label.clone());
+        let text = format!("the nearest supported form of {form}. {}", as_it_was(filesystem, set));
+        lines.entry(text).or_default().push(near.label.clone());
         *contender = near;
     }
-    Ok(said.into_iter().map(|(told, labels)| format!("{}: {told}", labels.join(", "))).collect())
+    Ok(lines.into_iter().map(|(text, labels)| format!("{}: {text}", labels.join(", "))).collect())
 }
 
 /// A sentence on which of Debian's kernels accept a set as published.

@@ -39,7 +39,7 @@ pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
         ("--start", own.start != Start::default(), programs || traces, "--command, job files of fio and traces"),
         ("--full-speed", own.full_speed, traces, "traces, which `bakeoff record` makes"),
     ];
-    match options.iter().find(|(_, said, taken, _)| *said && !taken) {
+    match options.iter().find(|(_, note, taken, _)| *note && !taken) {
         Some((option, _, _, takes)) => Err(Failure::usage(format!("{option} is for {takes}"))),
         None => Ok(()),
     }
@@ -106,7 +106,8 @@ fn input(file: &Path) -> Result<String, Failure> {
     if bytes.len() > workload::command::INPUT_LIMIT {
         return Err(failed(&"it has more than 64 KiB; put it into a folder (--copy-in) and redirect it (--shell)"));
     }
-    String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8; put it into a folder (--copy-in) and redirect it (--shell)"))
+    String::from_utf8(bytes)
+        .map_err(|_| failed(&"it is not UTF-8; put it into a folder (--copy-in) and redirect it (--shell)"))
 }
 
 fn timed(own: &Own, name: String, text: &str, work: Work) -> Phase {

@@ -137,18 +137,18 @@ pub fn clean_before(plan: &ResolvedPlan) -> Result<Vec<String>, Failure> {
 /// As [`clean_before`].
 pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Failure> {
     let found = staging::survey(folders)?;
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     for cleaned in staging::clean(&found.leftovers, &Journal::new()) {
         let id = &cleaned.id;
-        said.extend(cleaned.removed.iter().map(|what| format!("removed a leftover of an interrupted run: {what}")));
-        said.extend(cleaned.left_alone.iter().map(|why| format!("a leftover of run {id} is not removed: {why}")));
-        said.extend(cleaned.problems.iter().map(|why| {
+        lines.extend(cleaned.removed.iter().map(|what| format!("removed a leftover of an interrupted run: {what}")));
+        lines.extend(cleaned.left_alone.iter().map(|why| format!("a leftover of run {id} is not removed: {why}")));
+        lines.extend(cleaned.problems.iter().map(|why| {
             format!("a leftover of run {id} could not be removed; the next start tries again: {why}; `bakeoff clean --forget {id}` drops its record")
         }));
     }
     let strangers = staging::first_seen(found.strangers);
-    said.extend(strangers.iter().map(|one| format!("{} is not touched: {}", one.path.display(), one.why)));
-    Ok(said)
+    lines.extend(strangers.iter().map(|one| format!("{} is not touched: {}", one.path.display(), one.why)));
+    Ok(lines)
 }
 
 /// Bytes of an image besides the files: metadata, a journal, and data written twice.

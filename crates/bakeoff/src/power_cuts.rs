@@ -325,7 +325,7 @@ fn after(all: &[Survived]) -> Vec<Row> {
         minor: false,
         cells: all.iter().map(of).collect(),
     };
-    let figure = |value: Option<f64>, told: fn(f64) -> String| Cell::plain(value.map_or("-".into(), told));
+    let figure = |value: Option<f64>, shown: fn(f64) -> String| Cell::plain(value.map_or("-".into(), shown));
     let short = |value: f64| text::quantity(value, "s");
     let refused = |one: &Survived| {
         let seen = one.mounts.refusal.as_ref().map(|example| example.found.clone());

@@ -72,14 +72,14 @@ impl Progress {
 
     fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
         self.pace.ended(trial);
-        let told = outcome(contender, trial, done);
-        self.log.say(&told);
+        let value = outcome(contender, trial, done);
+        self.log.say(&value);
         self.log.say(&figures(trial));
         if let Some(bar) = &self.bar {
             bar.set_length(done.1 as u64);
             bar.set_position(done.0 as u64);
         } else {
-            eprintln!("{told}  ({})", self.times(done.0 as u64, done.1 as u64));
+            eprintln!("{value}  ({})", self.times(done.0 as u64, done.1 as u64));
         }
         if trial.status == TrialStatus::Failed {
             let reason = trial.reason.as_deref().unwrap_or("failed for an unknown reason");

@@ -184,7 +184,7 @@ impl Row {
 
     /// The run's own figures, one line per contender.
     fn here(&self, table: &Table, judgement: &Judgement, width: usize) -> String {
-        let mut said = String::new();
+        let mut shown = String::new();
         let names = table.contenders.iter().map(|contender| contender.name.chars().count());
         let wide = names.max().unwrap_or(0).min(30);
         for (contender, known) in table.contenders.iter().enumerate().filter(|(_, c)| c.twin_of.is_none()) {
@@ -200,9 +200,9 @@ impl Row {
             let median = quantity(figure.median, &self.unit);
             let first = format!("  here       {name:<wide$}  ");
             let rest = " ".repeat(first.chars().count());
-            said.push_str(&text::wrapped(&format!("{median}{interval}{clock}"), width, &first, &rest));
+            shown.push_str(&text::wrapped(&format!("{median}{interval}{clock}"), width, &first, &rest));
         }
-        said
+        shown
     }
 }
 
@@ -212,15 +212,15 @@ fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[So
     let mut groups: IndexMap<(&str, String, String, &str), Vec<f64>> = IndexMap::new();
     for figure in figures {
         let kernel = if figure.kernel.is_empty() { String::new() } else { format!("Linux {}", figure.kernel) };
-        let told = [&figure.options, &figure.scheduler, &figure.device, &figure.host, &kernel];
-        let told: Vec<&str> = told.into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let told = told.join("; ");
+        let shown = [&figure.options, &figure.scheduler, &figure.device, &figure.host, &kernel];
+        let shown: Vec<&str> = shown.into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        let shown = shown.join("; ");
         let name = if figure.filesystem.is_empty() { "(unnamed)" } else { &figure.filesystem };
         let (value, unit) = converted(figure, amount, unit);
-        groups.entry((name, told, unit, &figure.source)).or_default().push(value);
+        groups.entry((name, shown, unit, &figure.source)).or_default().push(value);
     }
     groups.sort_by(|(a, ..), _, (b, ..), _| a.cmp(b));
-    let line = |((name, told, unit, source), mut values): ((&str, String, String, &str), Vec<f64>)| {
+    let line = |((name, shown, unit, source), mut values): ((&str, String, String, &str), Vec<f64>)| {
         values.sort_by(f64::total_cmp);
         let value = match values.as_slice() {
             [first, .., last] => {
@@ -229,7 +229,7 @@ fn folded(figures: &[&Figure], amount: Option<Amount>, unit: &str, sources: &[So
             few => few.iter().map(|only| quantity(*only, &unit)).collect(),
         };
         let year = sources.iter().find(|known| known.source == source).map_or("?", |known| &known.year);
-        Line { text: format!("{name} {value}; {told}"), source: source.into(), year: year.into() }
+        Line { text: format!("{name} {value}; {shown}"), source: source.into(), year: year.into() }
     };
     groups.into_iter().map(line).collect()
 }

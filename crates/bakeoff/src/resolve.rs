@@ -70,7 +70,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
             let text = "--claims compares filesystems, which are formatted: run it as root with --image or --on";
             return Err(Failure::usage(text));
         }
-        chosen.keep_to(&mut entries, &mut works, &sampling).iter().for_each(|said| eprintln!("{said}"));
+        chosen.keep_to(&mut entries, &mut works, &sampling).iter().for_each(|note| eprintln!("{note}"));
     }
     check_commands(&works, &entries)?;
     let counted = entries.iter().any(|entry| contenders::is_counted(&entry.asked));

@@ -103,8 +103,8 @@ pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Resul
     clean()?;
     let filesystems = catalogue.filesystems;
     let mounted_by = mounted_by::decide(on.place, only.is_some(), &mut contenders, &filesystems, bytes)?;
-    if let Some(said) = mounted_by.sentence() {
-        eprintln!("{said}");
+    if let Some(note) = mounted_by.sentence() {
+        eprintln!("{note}");
     }
     Ok(Asked { contenders, filesystems, bytes, seed, mounted_by, served: Served::here() })
 }
@@ -119,7 +119,7 @@ pub fn filesystems(on: &OnServedDisk) -> Result<Registry, Failure> {
 }
 
 fn clean() -> Result<(), Failure> {
-    place::clean_folders(&[])?.iter().for_each(|said| eprintln!("{said}"));
+    place::clean_folders(&[])?.iter().for_each(|note| eprintln!("{note}"));
     Ok(())
 }
 
@@ -226,11 +226,11 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Fai
     if found.peek().is_none() {
         return Err(none);
     }
-    let said: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
-    if said.is_empty() {
+    let text: Vec<String> = found.flat_map(|(name, all)| all.iter().map(move |one| format!("{name}: {one}"))).collect();
+    if text.is_empty() {
         return Ok(0);
     }
-    Err(Failure::new(format!("results contradict filesystems/*.toml; {}", said.join("; "))))
+    Err(Failure::new(format!("results contradict filesystems/*.toml; {}", text.join("; "))))
 }
 
 /// No contender took part: the error lists all with the reasons, also for readers of `--json` only.
@@ -246,11 +246,11 @@ pub fn kernels<'c>(all: impl Iterator<Item = (&'c str, &'c str)>) -> String {
         by.entry(kernel).or_default().push(contender);
     }
     let is_one = by.len() == 1;
-    let told = |(kernel, names): (&str, Vec<&str>)| match is_one {
+    let text = |(kernel, names): (&str, Vec<&str>)| match is_one {
         true => kernel.to_owned(),
         false => format!("{kernel} ({})", names.join(", ")),
     };
-    by.into_iter().map(told).collect::<Vec<_>>().join(" and ")
+    by.into_iter().map(text).collect::<Vec<_>>().join(" and ")
 }
 
 /// Creates a contender on a fresh served disk, runs `work` on both, and tears everything down.

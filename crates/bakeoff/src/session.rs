@@ -126,8 +126,8 @@ pub fn resume(path: &Path, asked: &ResumeArgs) -> Result<u8, Failure> {
 
 /// Removes leftovers of interrupted runs and reports them. Comes first, since a leftover mount would make the device unusable.
 fn clean_before(plan: &ResolvedPlan) -> Result<(), Failure> {
-    for said in place::clean_before(plan)? {
-        eprintln!("{said}");
+    for note in place::clean_before(plan)? {
+        eprintln!("{note}");
     }
     Ok(())
 }
@@ -246,16 +246,16 @@ fn carry_on(
     if let Some(live) = &live {
         live.concluding();
     }
-    let told = ended.map_err(Failure::from).and_then(|ended| conclude(ledger, id, &ended, output));
+    let value = ended.map_err(Failure::from).and_then(|ended| conclude(ledger, id, &ended, output));
     if let Some(live) = live {
-        live.end(&last_words(id, &told), show::page(ledger, id).ok());
+        live.end(&last_words(id, &value), show::page(ledger, id).ok());
     }
-    told
+    value
 }
 
 /// How a run ended, for the live page.
-fn last_words(id: &str, told: &Result<u8, Failure>) -> String {
-    match told {
+fn last_words(id: &str, value: &Result<u8, Failure>) -> String {
+    match value {
         Ok(STOPPED) => format!("The run was stopped. Completed trials are kept; `bakeoff resume {id}` continues it."),
         Ok(_) => "The run has ended; its report follows.".into(),
         Err(failure) => format!("The run ended: {}", failure.text),

@@ -53,8 +53,8 @@ fn the_same_seed_leaves_the_same_tree_on_every_filesystem_and_is_made_once() {
         return;
     }
     let place = place();
-    let said = place.bakeoff(RUN).well();
-    assert_eq!(said.err.matches("ageing ").count(), 3, "each filesystem is aged once: {}", said.err);
+    let output = place.bakeoff(RUN).well();
+    assert_eq!(output.err.matches("ageing ").count(), 3, "each filesystem is aged once: {}", output.err);
     // A disturbed trial is repeated; only first attempts are checked here.
     let trials: Vec<TrialRecord> = trials(&place).into_iter().filter(|trial| trial.attempt == 0).collect();
     assert!(trials.iter().all(|trial| trial.status != TrialStatus::Failed), "{trials:?}");
@@ -148,15 +148,15 @@ fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
 fn ages_are_planned_and_misspelt_ones_are_named() {
     let place = place();
     let plan = place.bakeoff("plan small-files --fs ext4 --image 400MiB --age fresh,old --fill 0,80% --scratch .");
-    let said = plan.well().out;
+    let output = plan.well().out;
     for words in ["ext4 fresh", "ext4 old 80%", "Ageing: 1 filesystem, once", "restored for each trial"] {
-        assert!(said.contains(words), "`{words}`: {said}");
+        assert!(output.contains(words), "`{words}`: {output}");
     }
     let plan =
         place.bakeoff("plan aged-read --fs ext4 --image 600MiB --age old --fill 80% --samples 3 --no-twin --scratch .");
-    let said = plan.well().out;
+    let output = plan.well().out;
     // 480 MiB are read, written, verified, and read by the work, at 300 MB/s, plus 3 s for all else.
-    assert!(said.contains("reads 0 B, and all aged files") && said.contains("roughly 9.7 s per round"), "{said}");
+    assert!(output.contains("reads 0 B, and all aged files") && output.contains("roughly 9.7 s per round"), "{output}");
     let line = "plan small-files --fs ext4 --image 400MiB --age odl";
     place.bakeoff(line).refused(&["unknown age", "did you mean `old`?"]);
     place.bakeoff("plan small-files --fs ext4 --image 400MiB --fill 140%").refused(&["--fill", "0 to 99%"]);

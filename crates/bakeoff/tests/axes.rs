@@ -9,8 +9,8 @@ fn planned(words: &str) -> String {
 }
 
 fn refused(words: &str, expected: &[&str]) {
-    let said = Place::new().bakeoff(&format!("plan small-files --image 1GiB {words}")).refused(expected);
-    assert_eq!(said.status, Some(2), "{said:#?}");
+    let output = Place::new().bakeoff(&format!("plan small-files --image 1GiB {words}")).refused(expected);
+    assert_eq!(output.status, Some(2), "{output:#?}");
 }
 
 #[test]
@@ -37,14 +37,14 @@ fn what_excludes_each_other_is_left_out_by_the_filesystems_file_and_by_word() {
 fn every_command_of_an_axis_is_known_beforehand() {
     let place = Place::new();
     let words = "plan small-files --image 1GiB --fs xfs --axis mkfs.rmapbt=1 --axis device.read_ahead=2M --axis device.write_cache=off";
-    let said = place.bakeoff(&format!("{words} --commands"));
-    if said.status != Some(0) || said.out.contains("it cannot compete") {
+    let output = place.bakeoff(&format!("{words} --commands"));
+    if output.status != Some(0) || output.out.contains("it cannot compete") {
         prerequisites::leave_out("xfs", "XFS cannot compete here");
         return;
     }
-    assert!(said.out.contains("-m rmapbt=1"), "{}", said.out);
-    assert!(said.out.contains("echo 2048 > /sys/block/loopN/queue/read_ahead_kb"), "{}", said.out);
-    assert!(said.out.contains("write through") && said.out.contains("loopN/queue/write_cache"), "{}", said.out);
+    assert!(output.out.contains("-m rmapbt=1"), "{}", output.out);
+    assert!(output.out.contains("echo 2048 > /sys/block/loopN/queue/read_ahead_kb"), "{}", output.out);
+    assert!(output.out.contains("write through") && output.out.contains("loopN/queue/write_cache"), "{}", output.out);
 }
 
 #[test]

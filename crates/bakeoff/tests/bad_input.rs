@@ -4,19 +4,19 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use support::{Place, Said, leftovers, root};
+use support::{Place, Printed, leftovers, root};
 
 /// The error contains these words, and there is no ledger, image, loop device or mount.
-fn untouched(place: &Place, said: Said, words: &[&str]) {
-    said.refused(words);
+fn untouched(place: &Place, output: Printed, words: &[&str]) {
+    output.refused(words);
     assert!(!place.path("bakeoff.db").exists(), "a ledger was begun");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
 fn refused(words: &str, expected: &[&str]) {
     let place = Place::new();
-    let said = place.bakeoff(&format!("run {words} --scratch ."));
-    untouched(&place, said, expected);
+    let output = place.bakeoff(&format!("run {words} --scratch ."));
+    untouched(&place, output, expected);
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn without_root_images_are_refused_with_the_way_out() {
         .current_dir(place.folder())
         .output()
         .expect("setpriv runs");
-    let said = Said::from(output);
+    let printed = Printed::from(output);
     std::fs::remove_file(program).expect("it was there");
-    untouched(&place, said, &["needs root", "--dir"]);
+    untouched(&place, printed, &["needs root", "--dir"]);
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn devices_that_are_in_use_or_carry_something_are_refused() {
     let mountpoint = place.path("mnt");
     std::fs::create_dir(&mountpoint).expect("a mountpoint");
     assert!(Command::new("mount").arg(&disk.node).arg(&mountpoint).status().expect("mount").success());
-    let said = place.bakeoff(&run);
+    let output = place.bakeoff(&run);
     assert!(Command::new("umount").arg(&mountpoint).status().expect("umount").success());
-    said.refused(&[&disk.node, "is mounted"]);
+    output.refused(&[&disk.node, "is mounted"]);
     assert!(!place.path("bakeoff.db").exists());
 }
 
@@ -145,10 +145,10 @@ fn a_disk_that_fills_up_fails_that_trial_with_the_reason_and_the_others_go_on() 
     // The workload needs 105 MB of an image of 112 MiB: enough before the filesystems take their own share.
     let run = "run sequential --fs ext4,btrfs --image 112MiB --samples 1 --set size=105MiB --set forms=newer --plain \
                --no-report --scratch .";
-    let said = place.bakeoff(run);
+    let output = place.bakeoff(run);
     assert!(
-        said.err.contains("No space left on device") || said.err.contains("are free on this filesystem"),
-        "{said:#?}"
+        output.err.contains("No space left on device") || output.err.contains("are free on this filesystem"),
+        "{output:#?}"
     );
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }

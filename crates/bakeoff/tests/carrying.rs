@@ -67,9 +67,9 @@ fn a_finished_run_goes_on_to_more_blocks() {
         assert_eq!(blocks().1, [0, 1]);
     }
     place.bakeoff("resume --samples 3 --plain --no-report").well();
-    let said = place.bakeoff("show --full").well().out;
+    let output = place.bakeoff("show --full").well().out;
     let (status, three, line) = blocks();
     assert_eq!((status, three), (RunStatus::Finished, vec![0, 1, 2]));
     assert!(line.ends_with("--samples 3") && !line.contains("--samples=2"), "{line}");
-    assert!(said.contains("3 rounds"), "{said}");
+    assert!(output.contains("3 rounds"), "{output}");
 }

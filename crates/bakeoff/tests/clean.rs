@@ -7,20 +7,20 @@ mod support;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use support::{Place, Said, root};
+use support::{Place, Printed, root};
 
 const RUN: &str = "run small-files --fs ext4 --image 64MiB --samples 1 --set files=50 --set some=10 --no-twin --seed 7 \
                    --plain --no-report --scratch .";
 
 /// Runs the program with `state` as its state folder; other state of this machine is hidden.
-fn alone(place: &Place, words: &str) -> Said {
+fn alone(place: &Place, words: &str) -> Printed {
     std::fs::create_dir_all(place.path("state/marks")).expect("made");
     let script = r#"mkdir -p /var/lib/bakeoff && mount --bind state /var/lib/bakeoff && exec "$@""#;
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
     command.args(words.split_whitespace()).current_dir(place.folder()).stdin(Stdio::null());
     command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", place.path("config"));
-    Said::from(command.output().expect("unshare is there"))
+    Printed::from(command.output().expect("unshare is there"))
 }
 
 /// A cleanup record in the form of version 0.1, of a process that is gone.
@@ -92,17 +92,25 @@ fn what_cannot_be_removed_stops_no_run_and_is_forgotten_by_hand() {
     }
     let place = Place::new();
     let (work, _mounted) = stuck(&place, "0a0b0c01");
-    let said = alone(&place, RUN).well();
-    assert!(said.err.contains("the next start tries again") && said.err.contains("contains a mount"), "{}", said.err);
-    let said = alone(&place, "clean");
-    assert_eq!(said.status, Some(1), "{said:?}");
-    assert!(said.out.contains("Not removed, run 0a0b0c01") && said.out.contains("--forget 0a0b0c01"), "{}", said.out);
+    let output = alone(&place, RUN).well();
+    assert!(
+        output.err.contains("the next start tries again") && output.err.contains("contains a mount"),
+        "{}",
+        output.err
+    );
+    let output = alone(&place, "clean");
+    assert_eq!(output.status, Some(1), "{output:?}");
+    assert!(
+        output.out.contains("Not removed, run 0a0b0c01") && output.out.contains("--forget 0a0b0c01"),
+        "{}",
+        output.out
+    );
     let json = alone(&place, "clean --json");
     let value: serde_json::Value = serde_json::from_str(&json.out).expect("one object");
     assert_eq!((json.status, &value["remains"]), (Some(1), &serde_json::Value::Bool(true)), "{value}");
     assert_eq!(value["runs"][0]["id"], "0a0b0c01");
-    let said = alone(&place, "clean --forget 0a0b0c01").well();
-    assert!(said.out.contains(&work.display().to_string()), "{}", said.out);
+    let output = alone(&place, "clean --forget 0a0b0c01").well();
+    assert!(output.out.contains(&work.display().to_string()), "{}", output.out);
     assert!(work.is_dir());
     assert!(alone(&place, "clean").well().out.contains("There are no leftovers"));
     alone(&place, "clean --forget 0a0b0c01").refused(&["no leftovers of that run"]);
@@ -117,8 +125,8 @@ fn a_leftover_that_was_set_aside_is_removed_once_that_is_possible() {
     let (work, mounted) = stuck(&place, "0a0b0c02");
     assert_eq!(alone(&place, "clean").status, Some(1));
     drop(mounted);
-    let said = alone(&place, RUN).well();
-    assert!(said.err.contains("removed a leftover of an interrupted run: folder"), "{}", said.err);
+    let output = alone(&place, RUN).well();
+    assert!(output.err.contains("removed a leftover of an interrupted run: folder"), "{}", output.err);
     assert!(!work.exists());
 }
 
@@ -135,9 +143,9 @@ fn a_mark_that_cannot_be_read_and_images_of_nobody_stop_no_run_and_are_left_alon
     assert!(first.err.contains("--forget 0a0b0c03") && first.err.contains("bakeoff-0123abcd-1.img"), "{}", first.err);
     let second = alone(&place, RUN).well();
     assert!(!second.err.contains("bakeoff-0123abcd-1.img"), "said once: {}", second.err);
-    let said = alone(&place, "clean --scratch .");
-    assert_eq!(said.status, Some(1));
-    assert!(said.out.contains("Not touched") && image.exists(), "{}", said.out);
+    let output = alone(&place, "clean --scratch .");
+    assert_eq!(output.status, Some(1));
+    assert!(output.out.contains("Not touched") && image.exists(), "{}", output.out);
     alone(&place, "clean --forget 0a0b0c03").well();
     alone(&place, "clean --scratch .").well();
 }
@@ -170,32 +178,36 @@ fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
         let found = std::fs::read_dir(place.path("bakeoff-aged")).expect("there").flatten();
         found.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "img")).collect()
     };
-    let said = alone(&place, &aged).well();
-    assert!(said.err.contains("ageing"), "{}", said.err);
+    let output = alone(&place, &aged).well();
+    assert!(output.err.contains("ageing"), "{}", output.err);
     let image = images().remove(0);
     // Damage a few bytes of the image.
     use std::os::unix::fs::FileExt;
     let file = std::fs::File::options().write(true).open(&image).expect("opened");
     file.write_all_at(&[0xa5; 64], 8 << 20).expect("written");
-    let said = alone(&place, &aged).well();
-    assert!(said.err.contains("is damaged") && said.err.contains("created again"), "{}", said.err);
+    let output = alone(&place, &aged).well();
+    assert!(output.err.contains("is damaged") && output.err.contains("created again"), "{}", output.err);
     assert_eq!(images().len(), 1);
-    let said = alone(&place, &aged).well();
-    assert!(!said.err.contains("ageing"), "it is whole: {}", said.err);
+    let output = alone(&place, &aged).well();
+    assert!(!output.err.contains("ageing"), "it is whole: {}", output.err);
     // An image without a record in this state folder is not used.
     std::fs::rename(place.path("state"), place.path("state-of-others")).expect("renamed");
     let before = images().remove(0);
-    let said = alone(&place, &aged).well();
+    let output = alone(&place, &aged).well();
     assert!(
-        said.err.contains("is not used, since it has no record") && said.err.contains("created again"),
+        output.err.contains("is not used, since it has no record") && output.err.contains("created again"),
         "{}",
-        said.err
+        output.err
     );
     assert!(before.exists() && images().len() == 2, "what is not ours stays");
     // Nor is one in a folder that others can write.
     use std::os::unix::fs::PermissionsExt;
     let folder = place.path("bakeoff-aged");
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o775)).expect("changed");
-    let said = alone(&place, &aged).well();
-    assert!(said.err.contains("can be written by its group") && said.err.contains("created again"), "{}", said.err);
+    let output = alone(&place, &aged).well();
+    assert!(
+        output.err.contains("can be written by its group") && output.err.contains("created again"),
+        "{}",
+        output.err
+    );
 }

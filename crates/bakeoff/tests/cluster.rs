@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use support::{Place, Said, until};
+use support::{Place, Printed, until};
 
 /// Time limit of a job.
 const PATIENCE: Duration = Duration::from_secs(400);
@@ -45,7 +45,7 @@ fn prepare(place: &Place) {
     }
 }
 
-fn submitted(place: &Place, samples: u32, shards: u32, more: &str) -> Said {
+fn submitted(place: &Place, samples: u32, shards: u32, more: &str) -> Printed {
     prepare(place);
     place.bakeoff(&format!(
         "submit tiny.toml --dir a --dir b --samples {samples} --seed 5 --shards {shards} --folder job {more}"
@@ -74,8 +74,8 @@ struct Execution {
 }
 
 fn progress(place: &Place) -> Vec<PartState> {
-    let said = place.bakeoff("collect job --progress --json").well();
-    serde_json::from_str::<Progress>(&said.out).expect("its own form").parts
+    let output = place.bakeoff("collect job --progress --json").well();
+    serde_json::from_str::<Progress>(&output.out).expect("its own form").parts
 }
 
 /// The merged run is finished and has every block with every contender exactly once.
@@ -206,7 +206,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
     assert_eq!(early.status, Some(1), "the second part is missing: {early:#?}");
     assert!(early.out.contains("Not finished: shard 2"), "{}", early.out);
     assert!(place.start_with("shard job", &rank).wait().expect("it ends").success());
-    let said = place.bakeoff("collect job").well();
+    let output = place.bakeoff("collect job").well();
     is_whole(&place, 24);
     let parts = progress(&place);
     let machines = |part: &PartState| {
@@ -217,7 +217,7 @@ fn a_part_that_runs_twice_at_once_counts_once_and_one_that_was_stopped_goes_on()
     // If one machine finished the part before the other started it, it ran only once.
     let (counts, dropped) = machines(&parts[0]);
     assert!(counts.is_some() && dropped.len() <= 1, "{dropped:?}");
-    assert_eq!(said.out.matches(" also ran on ").count(), dropped.len(), "{}", said.out);
+    assert_eq!(output.out.matches(" also ran on ").count(), dropped.len(), "{}", output.out);
     let again = place.bakeoff("shard job --index 1").well();
     assert!(again.out.contains("already done"), "{again:#?}");
 }

@@ -94,8 +94,8 @@ fn options_that_name_a_device_are_refused_by_every_way_to_give_them() {
     // Options that may name a device are refused because of the device's content.
     for mkfs in [format!("ext4=-Jdevice={node}"), format!("xfs=-llogdev={node},size=64m")] {
         let fs = mkfs.split('=').next().unwrap_or_default().to_owned();
-        let said = place.bakeoff(&format!("run {WORK} --image 400MiB --fs {fs} --mkfs {mkfs}"));
-        said.refused(&[node, "precious", "--erase", &disk.file.display().to_string()]);
+        let output = place.bakeoff(&format!("run {WORK} --image 400MiB --fs {fs} --mkfs {mkfs}"));
+        output.refused(&[node, "precious", "--erase", &disk.file.display().to_string()]);
         assert!(is_precious(&disk));
     }
     assert_eq!(leftovers(place.folder()).iter().filter(|line| line.ends_with(".img")).count(), 0);
@@ -189,8 +189,8 @@ fn resume_refuses_another_device_of_the_same_name_and_describes_both() {
     drop(other);
     replace(&disk, &other_file);
     let word = format!("--erase {}", other_file.display());
-    let said = place.bakeoff(&format!("resume --samples 2 --plain --no-report {word}"));
-    said.refused(&["not the device on which the run began", "first.raw", "second.raw"]);
+    let output = place.bakeoff(&format!("resume --samples 2 --plain --no-report {word}"));
+    output.refused(&["not the device on which the run began", "first.raw", "second.raw"]);
     assert!(is_precious(&disk));
     replace(&disk, &disk.file);
     // It was detached meanwhile, and what came back has another disk sequence number.

@@ -7,7 +7,7 @@ use prerequisites::needs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Place, Said};
+use support::{Place, Printed};
 
 /// A fenced block.
 struct Block {
@@ -130,7 +130,7 @@ fn every_verb_and_option_that_is_shown_exists() {
         }
         let Some(verb) = words.get(1).filter(|word| !word.starts_with("--")) else { continue };
         let text = help.entry(verb.clone()).or_insert_with(|| {
-            let Said { status, out, .. } = place.bakeoff(&format!("help {verb} all"));
+            let Printed { status, out, .. } = place.bakeoff(&format!("help {verb} all"));
             if status == Some(0) { out } else { String::new() }
         });
         if text.is_empty() {
@@ -238,9 +238,9 @@ fn every_run_that_is_shown_can_be_planned() {
         if !plan.iter().any(|word| word == "--dir" || word == "--scratch") {
             plan.extend(["--scratch".into(), room.0.display().to_string()]);
         }
-        let said = place.bakeoff_words(&plan);
-        if said.status != Some(0) {
-            wrong.push(format!("{shown}\n  {plan:?}\n  {}", said.err));
+        let output = place.bakeoff_words(&plan);
+        if output.status != Some(0) {
+            wrong.push(format!("{shown}\n  {plan:?}\n  {}", output.err));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -254,7 +254,7 @@ fn every_file_that_is_shown_is_read() {
         save_files(&place);
         let folder = place.path("srv");
         std::fs::create_dir_all(&folder).expect("made");
-        let said = match block.holds.as_str() {
+        let output = match block.holds.as_str() {
             "toml workload" => place.bakeoff("plan mine.toml --dir srv"),
             "toml plan" => {
                 place.write("plan.toml", &block.text);
@@ -273,7 +273,7 @@ fn every_file_that_is_shown_is_read() {
             }
             other => panic!("{}: nobody reads {other}", block.place),
         };
-        assert_eq!(said.status, Some(0), "{}: {}", block.place, said.err);
+        assert_eq!(output.status, Some(0), "{}: {}", block.place, output.err);
         read += 1;
     }
     assert!(read >= 3, "the documents show files");
@@ -298,9 +298,9 @@ fn every_look_at_a_ledger_that_is_shown_works() {
         if words.iter().any(|word| word == "--pivot" || word == "--why" || word == "--fetch") || words[1] == "compare" {
             continue;
         }
-        let said = place.bakeoff_words(&words[1..]);
-        if said.status != Some(0) {
-            wrong.push(format!("{shown}: {}", said.err));
+        let output = place.bakeoff_words(&words[1..]);
+        if output.status != Some(0) {
+            wrong.push(format!("{shown}: {}", output.err));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

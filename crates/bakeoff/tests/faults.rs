@@ -103,8 +103,8 @@ fn what_a_disk_does_not_do_is_reported_and_nothing_that_was_acknowledged_is_lost
             let name = format!("{fs}, {}", fault["name"]);
             assert!(fault["met"].as_u64() > Some(0), "{name}: no request met it: {fault}");
             assert!(["reported", "stopped"].contains(&fault["verdict"].as_str().expect("a word")), "{name}: {fault}");
-            let told = fault["failed_calls"].as_u64().max(fault["read"]["failed"].as_u64());
-            assert!(told > Some(0), "{name}: {fault}");
+            let output = fault["failed_calls"].as_u64().max(fault["read"]["failed"].as_u64());
+            assert!(output > Some(0), "{name}: {fault}");
             // On the repaired disk everything is readable again.
             assert_eq!(
                 (&fault["after"]["right"], &fault["kept"]["wrong"]),
@@ -134,8 +134,8 @@ fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_end
     let words = ["--mount", "--propagation", "private", "sh", "-c", "echo copied; exec sleep 600"];
     let mut elsewhere = Command::new("unshare").args(words).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();
-    let said = elsewhere.stdout.take().expect("its output");
-    BufReader::new(said).read_line(&mut line).expect("it says so");
+    let output = elsewhere.stdout.take().expect("its output");
+    BufReader::new(output).read_line(&mut line).expect("it says so");
     let ended = disk.end();
     elsewhere.kill().expect("ours");
     elsewhere.wait().expect("gone");
@@ -195,8 +195,8 @@ fn a_disk_that_dies_in_the_middle_of_a_run_costs_the_trial_and_no_more() {
     disk.mend().expect("mended");
     let status = waited_for("the end", || run.try_wait().expect("it can be waited for"));
     assert!(status.success(), "{status}: {}", log());
-    let said = place.bakeoff("show --json").well().out;
-    let run: Value = serde_json::from_str(&said).expect("JSON");
+    let output = place.bakeoff("show --json").well().out;
+    let run: Value = serde_json::from_str(&output).expect("JSON");
     let count = |of: &str| run["counts"][of].as_u64().expect("a count");
     assert!((1..=2).contains(&count("failed")) && count("done") > 0, "{}", run["counts"]);
     assert!(run["failures"][0]["reason"].as_str().is_some_and(|why| !why.is_empty()), "{}", run["failures"]);

@@ -5,7 +5,7 @@ mod support;
 use prerequisites::needs;
 use std::collections::BTreeMap;
 use std::io::Write;
-use support::{Place, Said};
+use support::{Place, Printed};
 
 /// Job files in the common forms, and the result of each: its first phase, or part of the error.
 const FORMS: [(&str, Result<&str, &str>); 45] = [
@@ -71,16 +71,16 @@ fn job_files_of_the_common_forms_are_planned_or_refused_with_a_reason() {
     let place = Place::new();
     for (text, expected) in FORMS {
         place.write("job.fio", text);
-        let said = place.shell(
+        let output = place.shell(
             "BAKEOFF_TEST_DEVICE=/dev/loop77 BAKEOFF_TEST_FOLDER=/srv BAKEOFF_TEST_WHEN=prerun \
              $BAKEOFF plan job.fio --fs ext4 --image 400MiB --commands",
         );
         match expected {
             Ok(operation) => {
-                let plan = said.well().out;
+                let plan = output.well().out;
                 assert!(plan.contains(&format!("# fio-job/{operation}")), "{text}: {operation} is not in {plan}");
             }
-            Err(why) => drop(said.refused(&[why])),
+            Err(why) => drop(output.refused(&[why])),
         }
     }
 }
@@ -219,13 +219,17 @@ fn a_job_file_is_said_in_our_own_words_and_runs() {
         "mine.fio",
         "[db]\nrw=randread\nbs=4k\nsize=4m\ndirect=1\nthinktime=5\n[log]\nstonewall\nrw=write\nsize=2m\nfsync=16\n",
     );
-    let said: Said = place.bakeoff("import --as workload mine.fio").well();
-    assert!(said.out.contains("mine.toml") && said.out.contains("line 6: thinktime=5"), "{}", said.out);
+    let output: Printed = place.bakeoff("import --as workload mine.fio").well();
+    assert!(output.out.contains("mine.toml") && output.out.contains("line 6: thinktime=5"), "{}", output.out);
     place.bakeoff("import --as workload mine.fio").refused(&["mine.toml"]);
     place.bakeoff("run ./mine.toml --fs ext4 --image 400MiB --samples 1 --plain --no-report").well();
     place.write("odd.fio", "[a]\nrw=read\nsize=1m\nbs=4k-8k\n");
     place.write("back.fio", "[back]\nrw=read:-8k\nsize=1m\n");
-    let said = place.bakeoff("import --as workload back.fio").well();
-    assert!(said.out.contains("left out or different from fio: line 2: rw=read:-8k: each call begins"), "{}", said.out);
+    let output = place.bakeoff("import --as workload back.fio").well();
+    assert!(
+        output.out.contains("left out or different from fio: line 2: rw=read:-8k: each call begins"),
+        "{}",
+        output.out
+    );
     place.bakeoff("import --as workload odd.fio").refused(&["line 1: [a] `bs=4k-8k` is not a single size"]);
 }

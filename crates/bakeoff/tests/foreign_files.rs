@@ -7,7 +7,7 @@ use ledger::{Access, Ledger};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
-use support::{Place, Said, leftovers, root};
+use support::{Place, Printed, leftovers, root};
 
 /// A user that is neither root nor any user of this machine.
 const STRANGER: u32 = 54321;
@@ -43,10 +43,10 @@ fn nothing_ran(place: &Place) {
     assert!(!place.path("was-run").exists(), "a command of the description was run");
 }
 
-fn not_loaded(place: &Place, words: &str, why: &[&str]) -> Said {
-    let said = place.bakeoff(words).refused(why).refused(&["is not loaded", "--filesystems", "odd"]);
+fn not_loaded(place: &Place, words: &str, why: &[&str]) -> Printed {
+    let output = place.bakeoff(words).refused(why).refused(&["is not loaded", "--filesystems", "odd"]);
     nothing_ran(place);
-    said
+    output
 }
 
 #[test]
@@ -89,9 +89,9 @@ fn everything_beside_a_plan_is_held_to_the_same_rule() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(&path, text).expect("written");
         chown(&path, Some(STRANGER), None).expect("given away");
-        let said = place.bakeoff("plan ./plan.toml --fs ext4").well();
-        assert!(said.err.contains("sly.toml is not loaded") || said.err.contains("contenders.toml is not loaded"));
-        assert_eq!(said.err.matches("is not loaded").count(), 1, "one warning each: {}", said.err);
+        let output = place.bakeoff("plan ./plan.toml --fs ext4").well();
+        assert!(output.err.contains("sly.toml is not loaded") || output.err.contains("contenders.toml is not loaded"));
+        assert_eq!(output.err.matches("is not loaded").count(), 1, "one warning each: {}", output.err);
         fs::remove_file(&path).expect("removed");
     }
 }
@@ -103,12 +103,12 @@ fn a_plan_runs_nothing_of_a_users_description_and_says_where_its_commands_come_f
     }
     let place = planned();
     for words in ["plan ./plan.toml", "plan ./plan.toml --fs odd --commands", "plan ./plan.toml --claims"] {
-        let said = place.bakeoff(&format!("{words} --image 1GiB --scratch ."));
-        assert!(!said.err.contains("panicked"));
+        let output = place.bakeoff(&format!("{words} --image 1GiB --scratch ."));
+        assert!(!output.err.contains("panicked"));
         nothing_ran(&place);
     }
-    let said = place.bakeoff("plan ./plan.toml --fs odd --commands --image 1GiB --scratch .").well();
-    let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let output = place.bakeoff("plan ./plan.toml --fs odd --commands --image 1GiB --scratch .").well();
+    let words = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words.contains("odd: its commands (") && words.contains("come from") && words.contains("/filesystems/odd.toml"),
         "{words}"
@@ -126,8 +126,8 @@ fn what_is_named_is_loaded_whoever_wrote_it() {
     chown(place.path("filesystems/odd.toml"), Some(STRANGER), None).expect("given away");
     let plan = "plan ./plan.toml --fs odd --image 1GiB --scratch .";
     for named in ["filesystems", "filesystems/odd.toml"] {
-        let said = place.bakeoff(&format!("{plan} --filesystems {named}")).well();
-        assert!(said.out.contains("odd: its commands ("), "{}", said.out);
+        let output = place.bakeoff(&format!("{plan} --filesystems {named}")).well();
+        assert!(output.out.contains("odd: its commands ("), "{}", output.out);
         nothing_ran(&place);
     }
     place.bakeoff(&format!("{plan} --filesystems nowhere")).refused(&["nowhere", "No such file"]);

@@ -65,8 +65,8 @@ fn published(machines: usize) -> Place {
         keep_machine(&mut ledger, &kinds[number % 3], number);
     }
     drop(ledger);
-    let said = place.shell("USER=annabel $BAKEOFF publish --run all --out pub").well();
-    assert_eq!(said.out.matches("ledger.json.gz").count(), machines, "{}", said.out);
+    let output = place.shell("USER=annabel $BAKEOFF publish --run all --out pub").well();
+    assert_eq!(output.out.matches("ledger.json.gz").count(), machines, "{}", output.out);
     place
 }
 
@@ -96,8 +96,8 @@ fn what_is_published_tells_nobody_whose_machine_it_is() {
     let results = std::fs::read_to_string(folder.join("results.json")).expect("results");
     for text in [ledger_text(folder), results] {
         let text = text.to_lowercase();
-        let told: Vec<&str> = SECRETS.into_iter().filter(|secret| text.contains(secret)).collect();
-        assert_eq!(told, Vec::<&str>::new());
+        let lines: Vec<&str> = SECRETS.into_iter().filter(|secret| text.contains(secret)).collect();
+        assert_eq!(lines, Vec::<&str>::new());
         assert!(text.contains("ext4"));
     }
 }
@@ -107,8 +107,8 @@ fn a_preview_shows_what_leaves_and_writes_nothing() {
     let place = published(1);
     let names = |place: &Place| std::fs::read_dir(place.folder()).expect("a folder").count();
     let before = names(&place);
-    let said = place.shell("USER=annabel $BAKEOFF publish --json").well();
-    let preview = json(&said.out);
+    let output = place.shell("USER=annabel $BAKEOFF publish --json").well();
+    let preview = json(&output.out);
     assert_eq!((&preview["folder"], &preview["runs"][0]["written"]), (&Value::Null, &Value::Bool(false)));
     place.bakeoff("publish --run latest --preview --out other").well();
     assert_eq!(names(&place), before, "nothing was written");
@@ -129,16 +129,16 @@ fn a_preview_shows_what_leaves_and_writes_nothing() {
 #[test]
 fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
     let place = published(1);
-    let said = place.bakeoff("publish --out pub").well().out;
-    assert!(said.contains("has it already"), "{said}");
+    let output = place.bakeoff("publish --out pub").well().out;
+    assert!(output.contains("has it already"), "{output}");
     place.bakeoff("publish --run nothing --out pub").refused(&["nothing"]);
     place.write("file", "");
     place.bakeoff("publish --out file").refused(&["writing published runs to file"]);
     // A run without figures is reported by name, and the others are written.
     let without = keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 0);
-    let said = place.bakeoff("publish --run all --out new").well().out;
-    assert!(said.contains("Not published") && said.contains(&without), "{said}");
-    assert_eq!(std::fs::read_dir(place.path("new")).expect("it was made").count(), 1, "{said}");
+    let output = place.bakeoff("publish --run all --out new").well().out;
+    assert!(output.contains("Not published") && output.contains(&without), "{output}");
+    assert_eq!(std::fs::read_dir(place.path("new")).expect("it was made").count(), 1, "{output}");
     let both = json(&place.bakeoff("publish --run all --json").well().out);
     assert_eq!(
         (both["runs"].as_array().map(Vec::len), &both["not_published"][0]["run"]),
@@ -200,8 +200,8 @@ fn an_entry_that_is_not_as_it_says_is_refused_and_the_others_go_on() {
     change(&all[3], "\"form_version\": 1", "\"form_version\": 9");
     std::fs::copy(all[6].join("ledger.json.gz"), all[4].join("ledger.json.gz")).expect("copied");
     copy(&all[6], &place.path("pub/again"));
-    let said = place.bakeoff("gallery pub --out site --json").well();
-    let made = json(&said.out);
+    let output = place.bakeoff("gallery pub --out site --json").well();
+    let made = json(&output.out);
     let kept: Vec<&str> =
         made["entries"].as_array().expect("a list").iter().filter_map(|one| one["run"].as_str()).collect();
     let name = |at: usize| all[at].file_name().expect("a name").to_str().expect("text");
@@ -213,10 +213,10 @@ fn an_entry_that_is_not_as_it_says_is_refused_and_the_others_go_on() {
         (3, "this bakeoff reads bakeoff-published 1"),
         (4, "and its ledger is of run"),
     ] {
-        let line = said.err.lines().find(|line| line.contains(name(at)));
-        assert!(line.is_some_and(|line| line.contains(why)), "{why}: {}", said.err);
+        let line = output.err.lines().find(|line| line.contains(name(at)));
+        assert!(line.is_some_and(|line| line.contains(why)), "{why}: {}", output.err);
     }
-    assert!(said.err.contains("the gallery has run "), "{}", said.err);
+    assert!(output.err.contains("the gallery has run "), "{}", output.err);
     assert_eq!(made["refused"].as_array().map(Vec::len), Some(6));
     assert_eq!(std::fs::read_dir(place.path("site/ledgers")).expect("ledgers").count(), 2);
 }
@@ -266,9 +266,9 @@ fn a_gallery_goes_into_a_folder_of_its_own_and_its_ledgers_are_runs() {
 fn our_own_published_runs_are_as_they_say_and_name_nobody() {
     let place = Place::new();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
-    let said = place.bakeoff(&format!("gallery {} --out site --json", own.display())).well();
-    assert_eq!(said.err, "");
-    let made = json(&said.out);
+    let output = place.bakeoff(&format!("gallery {} --out site --json", own.display())).well();
+    assert_eq!(output.err, "");
+    let made = json(&output.out);
     let disks: Vec<&str> =
         made["entries"].as_array().expect("a list").iter().filter_map(|one| one["disk"].as_str()).collect();
     for kind in ["memory", "modelled hard disk", "modelled flash"] {

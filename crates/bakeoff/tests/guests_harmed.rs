@@ -75,8 +75,8 @@ fn a_filesystem_of_a_guest_that_sends_no_flush_breaks_what_it_promised() {
 
 /// The faults of a contender in a guest, one round of each.
 fn faults(place: &Place, fs: &str, faults: &str) -> Vec<serde_json::Value> {
-    let said = place.bakeoff(&format!("faults --json --seed 7 --rounds 1 --fs {fs} --fault {faults}")).well();
-    let one = contender(said.out.as_bytes());
+    let output = place.bakeoff(&format!("faults --json --seed 7 --rounds 1 --fs {fs} --fault {faults}")).well();
+    let one = contender(output.out.as_bytes());
     assert_eq!(one["guest"].as_bool(), Some(true), "{one}");
     assert!(one["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("6.1.")), "{}", one["kernel"]);
     clean(place);
@@ -128,8 +128,8 @@ fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_fo
 fn listened_to(command: &mut Command) -> (Child, impl Iterator<Item = String> + use<>) {
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().expect("it starts");
-    let told = BufReader::new(child.stderr.take().expect("piped"));
-    (child, told.lines().map_while(Result::ok))
+    let output = BufReader::new(child.stderr.take().expect("piped"));
+    (child, output.lines().map_while(Result::ok))
 }
 
 /// The rest of its progress and its output, read concurrently: an output larger than a pipe would block otherwise.

@@ -47,10 +47,10 @@ fn answer(place: &Place, form: &str, words: &str) -> Value {
 }
 
 fn answer_with(place: &Place, form: &str, words: &str, status: i32) -> Value {
-    let said = place.bakeoff(words);
-    assert_eq!(said.status, Some(status), "{words}: {}", said.err);
+    let output = place.bakeoff(words);
+    assert_eq!(output.status, Some(status), "{words}: {}", output.err);
     let answer: Value =
-        serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{words}: {error}: {}", said.out));
+        serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{words}: {error}: {}", output.out));
     assert_eq!(faults(form, &answer), Vec::<String>::new(), "{words}");
     assert_eq!(answer["schema"], format!("bakeoff-{form}"));
     answer
@@ -106,12 +106,12 @@ fn what_can_be_listed_is_listed_by_its_schema() {
 #[test]
 fn kernels_of_debian_are_listed_by_their_schema() {
     let place = Place::new();
-    let said = place.bakeoff("systems --kernels --json");
-    if said.status != Some(0) {
-        prerequisites::leave_out("debian_suites", &format!("Debian's suites cannot be read: {}", said.err.trim()));
+    let output = place.bakeoff("systems --kernels --json");
+    if output.status != Some(0) {
+        prerequisites::leave_out("debian_suites", &format!("Debian's suites cannot be read: {}", output.err.trim()));
         return;
     }
-    let found: Value = serde_json::from_str(&said.out).expect("JSON");
+    let found: Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(faults("kernels", &found), Vec::<String>::new());
     let names: Vec<&str> =
         found["kernels"].as_array().expect("a list").iter().filter_map(|k| k["name"].as_str()).collect();
@@ -121,10 +121,10 @@ fn kernels_of_debian_are_listed_by_their_schema() {
 #[test]
 fn the_doctor_answers_by_his_schema_and_with_his_status() {
     let place = Place::new();
-    let said = place.bakeoff("doctor --json");
-    let found: Value = serde_json::from_str(&said.out).expect("JSON");
+    let output = place.bakeoff("doctor --json");
+    let found: Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(faults("doctor", &found), Vec::<String>::new());
-    assert_eq!(said.status, Some(i32::from(found["worst"] == "bad")));
+    assert_eq!(output.status, Some(i32::from(found["worst"] == "bad")));
     assert!(found["ceiling"]["generate_bytes_per_second"].as_f64().is_some_and(|rate| rate > 1e6));
 }
 
@@ -194,8 +194,8 @@ fn the_time_of_programs_is_declared_or_unknown() {
     let (few, many) = (seconds("git --set commits=100"), seconds("git --set commits=10000"));
     assert!(many > few.map(|few| few + 60.0), "{few:?}, {many:?}");
     assert_eq!(seconds("--command sync"), None);
-    let said = Place::new().bakeoff("plan --command sync --fs ext4 --scratch .").well();
-    assert!(said.out.contains("Time: unknown before the first round"), "{}", said.out);
+    let output = Place::new().bakeoff("plan --command sync --fs ext4 --scratch .").well();
+    assert!(output.out.contains("Time: unknown before the first round"), "{}", output.out);
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn a_regression_is_named_by_its_rows() {
 
 #[test]
 fn an_error_is_no_document() {
-    let said = Place::new().bakeoff("compare nobody nothing --json");
-    assert_ne!(said.status, Some(0));
-    assert!(said.out.is_empty() && !said.err.is_empty(), "{} {}", said.out, said.err);
+    let output = Place::new().bakeoff("compare nobody nothing --json");
+    assert_ne!(output.status, Some(0));
+    assert!(output.out.is_empty() && !output.err.is_empty(), "{} {}", output.out, output.err);
 }
 
 #[test]

@@ -108,16 +108,19 @@ fn a_claim_is_held_against_the_figure_that_its_method_timed() {
     let ext4 = Made { create: (1.0, 9.0), ..Made::of("ext4", 1.0) };
     let xfs = Made { create: (2.0, 3.0), hashed: 0.5, ..Made::of("xfs", 1.0) };
     let (place, _) = with_run(&[ext4, xfs]);
-    let said = place.bakeoff("claims").well().out;
-    assert_readable(&said);
-    let told = said.split("\n\n").find(|text| text.contains("[smallfiles-create-ext4-xfs]")).expect("the claim");
-    assert!(told.starts_with("HOLDS") && told.contains("until the") && told.contains("calls returned"), "{told}");
-    let hashed = said.split("\n\n").find(|text| text.contains("[flat-vs-hashed-directories]")).expect("the claim");
+    let output = place.bakeoff("claims").well().out;
+    assert_readable(&output);
+    let printed = output.split("\n\n").find(|text| text.contains("[smallfiles-create-ext4-xfs]")).expect("the claim");
+    assert!(
+        printed.starts_with("HOLDS") && printed.contains("until the") && printed.contains("calls returned"),
+        "{printed}"
+    );
+    let hashed = output.split("\n\n").find(|text| text.contains("[flat-vs-hashed-directories]")).expect("the claim");
     assert!(hashed.starts_with("HOLDS"), "variants of one contender: {hashed}");
-    assert!(said.contains("loop3 on sda (hdd)"), "the run's device stands beside the claims' kinds: {said}");
-    assert!(said.contains("about used filesystems"), "{said}");
-    let jfs = said.find("parallel-any-xfs-jfs").expect("named");
-    assert!(said[..jfs].rfind("jfs is not in this run").is_some() || said.contains("not in this run"), "{said}");
+    assert!(output.contains("loop3 on sda (hdd)"), "the run's device stands beside the claims' kinds: {output}");
+    assert!(output.contains("about used filesystems"), "{output}");
+    let jfs = output.find("parallel-any-xfs-jfs").expect("named");
+    assert!(output[..jfs].rfind("jfs is not in this run").is_some() || output.contains("not in this run"), "{output}");
 }
 
 #[test]
@@ -128,8 +131,8 @@ fn a_claims_file_of_ones_own_is_read_and_its_clock_can_be_chosen() {
     let head = "id,source,device,workload,operation,cache,left,relation,right,factor,statement,clock\n";
     let line = |id: &str, clock: &str| format!("{id},me,hdd,small-files,create,cold,ext4,faster,xfs,2,mine,{clock}\n");
     place.write("mine.csv", &format!("{head}{}{}", line("soon", "returned"), line("safe", "durable")));
-    let said = place.bakeoff("claims --file mine.csv").well().out;
-    assert!(said.contains("2 of 2 claims tested: 1 holds, 1 reversed"), "{said}");
+    let output = place.bakeoff("claims --file mine.csv").well().out;
+    assert!(output.contains("2 of 2 claims tested: 1 holds, 1 reversed"), "{output}");
     place.write("broken.csv", "id,source\na,b\n");
     place.bakeoff("claims --file broken.csv").refused(&["broken.csv", "claim 1"]);
     place.bakeoff("claims --file none.csv").refused(&["none.csv"]);
@@ -156,15 +159,16 @@ fn a_mix_names_its_winner_with_times_and_an_unknown_operation_names_the_known() 
 #[test]
 fn published_figures_stand_beside_ones_own_with_source_and_year_in_the_same_unit() {
     let (place, _) = with_run(&[Made::of("ext4", 1.0), Made::of("btrfs", 2.0)]);
-    let said = place.bakeoff("show --published").well().out;
-    assert_readable(&said);
-    let section = said.split("\n\n").find(|text| text.starts_with("small-files/create (cold)")).expect("the operation");
+    let output = place.bakeoff("show --published").well().out;
+    assert_readable(&output);
+    let section =
+        output.split("\n\n").find(|text| text.starts_with("small-files/create (cold)")).expect("the operation");
     assert!(section.contains("here       ext4"), "{section}");
     // 300,000 files in 53 s.
     let btrfs = section.lines().find(|line| line.contains("published  btrfs 5.66 k/s")).expect("converted");
     assert!(btrfs.contains("hdd"), "{btrfs}");
     assert!(section.contains("2017 [harddisk-benchmarks]"), "{section}");
-    assert!(said.contains("[harddisk-benchmarks] harddisk benchmarks"), "{said}");
+    assert!(output.contains("[harddisk-benchmarks] harddisk benchmarks"), "{output}");
     let results = |words: &str| {
         place.bakeoff(&format!("report --format html,json -o folder {words}")).well();
         std::fs::read_to_string(place.path("folder/results.json")).expect("the file is there")
@@ -179,9 +183,9 @@ fn a_plan_for_claims_keeps_contenders_to_the_workloads_that_claims_name_them_in(
         return;
     }
     let place = Place::new();
-    let said = place.bakeoff("plan --claims --image 2G").well();
-    assert!(said.err.contains("can be tested here"), "{}", said.err);
-    let directories = said.out.lines().find(|line| line.starts_with("  directories: ")).expect("its order");
+    let output = place.bakeoff("plan --claims --image 2G").well();
+    assert!(output.err.contains("can be tested here"), "{}", output.err);
+    let directories = output.out.lines().find(|line| line.starts_with("  directories: ")).expect("its order");
     assert!(directories.contains("xfs") && !directories.contains("ext4"), "{directories}");
     let narrow = place.bakeoff("plan small-files --claims --image 2G --fs ext4,xfs --budget 30m").well();
     assert!(narrow.err.contains("small-files") && !narrow.err.contains("bonnie"), "{}", narrow.err);
@@ -210,12 +214,12 @@ fn a_budget_is_priced_beforehand_kept_and_what_stayed_open_is_named() {
     std::fs::create_dir(place.path("b")).expect("a folder");
     // This precision is never reached: the budget ends the run.
     let words = "run tiny.toml --dir a --dir b --precision 0.01% --budget 15s --no-report --plain --mix create=1000";
-    let said = place.bakeoff(words).well();
-    assert!(said.err.contains("Budget: 15 s allows"), "beforehand: {}", said.err);
-    let priced = said.err.contains("more round") || said.err.contains("round 1: The budget is spent");
-    assert!(priced, "after the first round: {}", said.err);
+    let output = place.bakeoff(words).well();
+    assert!(output.err.contains("Budget: 15 s allows"), "beforehand: {}", output.err);
+    let priced = output.err.contains("more round") || output.err.contains("round 1: The budget is spent");
+    assert!(priced, "after the first round: {}", output.err);
     let full = place.bakeoff("show --full").well().out;
-    let out = format!("{} {full}", said.out).split_whitespace().collect::<Vec<_>>().join(" ");
+    let out = format!("{} {full}", output.out).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.contains("Ended: ") && out.contains("tiny/create as-found"), "what stayed open: {out}");
     assert!(out.contains("The mix create=1000"), "{out}");
     let unknown = words.replace("create=1000", "append=1");

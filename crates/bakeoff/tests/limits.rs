@@ -72,8 +72,8 @@ fn a_file_larger_than_the_limit_comes_from_the_device_again_and_without_one_from
     let most: u64 = after[0].found.as_ref().and_then(|text| text.parse().ok()).expect("what was used at most");
     assert!((8 << 20..=32 << 20).contains(&most), "{after:?}");
     assert!(!Path::new(&limit.by).exists() && !Path::new(&limit.by).parent().is_some_and(Path::exists), "{}", limit.by);
-    let said = place.bakeoff("show --pivot limit.memory").well();
-    assert!(said.out.contains("32M") && said.out.contains("default"), "{}", said.out);
+    let output = place.bakeoff("show --pivot limit.memory").well();
+    assert!(output.out.contains("32M") && output.out.contains("default"), "{}", output.out);
     let json: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
     let axis = json["axes"].as_array().and_then(|axes| axes.iter().find(|axis| axis["name"] == "limit.memory"));
     let axis = axis.unwrap_or_else(|| panic!("{}", json["axes"]));
@@ -121,8 +121,8 @@ fn one_limit_for_all_ends_a_command_that_holds_more() {
         assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
     }
     let place = Place::new();
-    let said = place.shell(&format!("\"$BAKEOFF\" run {HOLDS} --dir . --memory 512M"));
-    assert_ne!(trials(&place)[0].1.status, TrialStatus::Failed, "{said:?}");
+    let output = place.shell(&format!("\"$BAKEOFF\" run {HOLDS} --dir . --memory 512M"));
+    assert_ne!(trials(&place)[0].1.status, TrialStatus::Failed, "{output:?}");
 }
 
 /// Existing control groups of Bakeoff.
@@ -172,8 +172,8 @@ fn a_killed_run_leaves_a_group_that_clean_removes() {
     run.kill().expect("SIGKILL is sent");
     run.wait().expect("it is reaped");
     assert!(group.exists(), "nobody was left to remove {}", group.display());
-    let said = place.bakeoff("clean --scratch .").well();
-    assert!(said.out.contains("control group"), "{}", said.out);
+    let output = place.bakeoff("clean --scratch .").well();
+    assert!(output.out.contains("control group"), "{}", output.out);
     assert!(!group.exists(), "{} is still there", group.display());
     assert_eq!(support::leftovers(place.folder()), Vec::<String>::new());
 }

@@ -149,7 +149,7 @@ fn attackers_get_nothing_and_slow_no_run() {
 fn a_run_that_is_stopped_says_so_to_whoever_watches() {
     let place = Place::in_memory();
     let server = run(&place, 100);
-    let (mut said, mut asked) = (Value::Null, false);
+    let (mut output, mut asked) = (Value::Null, false);
     server.follow(|topic, value| {
         // Not every number is sent while trials run.
         if topic == "place" && value["done"].as_u64() >= Some(2) && !asked {
@@ -158,10 +158,10 @@ fn a_run_that_is_stopped_says_so_to_whoever_watches() {
             // SIGTERM rather than SIGINT: a shell that starts tests in the background makes them ignore Ctrl-C.
             kill_process(pid, Signal::TERM).expect("it lives");
         }
-        said = value.clone();
+        output = value.clone();
         topic == "ended"
     });
-    let text = said["text"].as_str().expect("a sentence");
+    let text = output["text"].as_str().expect("a sentence");
     assert!(text.contains("stopped") && text.contains("bakeoff resume"), "{text}");
     server.page("report");
     assert_eq!(server.ended(), Some(3));
@@ -172,8 +172,8 @@ fn nobody_is_waited_for_and_what_cannot_be_served_begins_no_run() {
     let place = Place::in_memory();
     std::fs::create_dir(place.path("a")).expect("made");
     let work = "run small-files --set files=200 --set some=50 --dir a --samples 1 --plain --no-report";
-    let said = place.bakeoff(&format!("{work} --serve")).well();
-    assert!(said.err.contains("live report: http://127.0.0.1:"), "{}", said.err);
+    let output = place.bakeoff(&format!("{work} --serve")).well();
+    assert!(output.err.contains("live report: http://127.0.0.1:"), "{}", output.err);
     place.bakeoff(&format!("{work} --serve=nowhere")).refused(&["nowhere", "--serve"]);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("its address");

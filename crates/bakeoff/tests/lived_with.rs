@@ -151,8 +151,8 @@ fn a_volume_that_runs_full_costs_one_trial() {
     let place = Place::new();
     place.write("full.toml", &FULL.replace("FLAG", &place.path("ran-full").display().to_string()));
     let way = WAY.replace("--samples 1", "--samples 3");
-    let said = place.bakeoff(&format!("run ./full.toml --fs ext4 --image 128MiB {way}"));
-    assert!(said.status.is_some(), "it comes to an end: {}", said.err);
+    let output = place.bakeoff(&format!("run ./full.toml --fs ext4 --image 128MiB {way}"));
+    assert!(output.status.is_some(), "it comes to an end: {}", output.err);
     let trials = trials(&place);
     let failed: Vec<&TrialRecord> =
         trials.iter().map(|(_, trial)| trial).filter(|trial| trial.status == TrialStatus::Failed).collect();
@@ -160,7 +160,7 @@ fn a_volume_that_runs_full_costs_one_trial() {
     assert!(why.len() == 1 && why[0].contains("No space left on device"), "{why:?}");
     let done = trials.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed);
     let blocks: std::collections::BTreeSet<u32> = done.map(|(_, trial)| trial.block).collect();
-    assert!(blocks.len() >= 2, "the others went on: {}", said.err);
+    assert!(blocks.len() >= 2, "the others went on: {}", output.err);
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -191,6 +191,6 @@ fn a_directory_is_nobodys_to_be_snapshot_or_checked() {
     let run =
         place.bakeoff("run scrub-and-check --dir d --set files=50 --set large=1MiB --samples 1 --plain --no-report");
     assert_ne!(run.status, Some(0), "nothing was measured: {}", run.out);
-    let said = format!("{}{}", run.out, run.err);
-    assert!(said.contains("it supports no phase of this workload"), "{said}");
+    let text = format!("{}{}", run.out, run.err);
+    assert!(text.contains("it supports no phase of this workload"), "{text}");
 }

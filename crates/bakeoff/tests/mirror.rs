@@ -56,8 +56,8 @@ fn what_is_read_after_a_rebuild_comes_from_the_rebuilt_device_alone() {
     let shown = place.bakeoff("show --full").well();
     assert!(shown.out.contains("rebuild, written"), "{}", shown.out);
     assert!(shown.out.contains("no second device"), "{}", shown.out);
-    let told = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("each block is on two of 2 devices (raid1)"), "{}", shown.out);
+    let text = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("each block is on two of 2 devices (raid1)"), "{}", shown.out);
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -77,12 +77,12 @@ fn a_rebuild_that_is_killed_costs_one_trial() {
     let changed = own.replace("eval \\\"exec btrfs replace", &format!("{killing}eval \\\"exec btrfs replace"));
     assert_ne!(own, changed);
     place.write("btrfs.toml", &changed);
-    let said = place
+    let output = place
         .bakeoff(&format!("run mirror --filesystems btrfs.toml --fs btrfs --axis devices=2 --samples 3 {SMALL} {WAY}"));
     let trials = trials(&place);
     let failed = failed(&trials);
     // A disturbed trial is repeated, so there may be more of them.
-    assert_eq!((blocks_done(&trials), failed.len()), (2, 1), "{}", said.err);
+    assert_eq!((blocks_done(&trials), failed.len()), (2, 1), "{}", output.err);
     assert!(failed[0].contains("rebuild") && failed[0].contains("signal 9"), "{failed:?}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
@@ -128,12 +128,12 @@ fn a_device_that_vanishes_costs_one_trial() {
     }
     let place = Place::new();
     place.write("vanishing.toml", &VANISHING.replace("SCRATCH", &place.folder().display().to_string()));
-    let said =
+    let output =
         place.bakeoff(&format!("run ./vanishing.toml --fs btrfs --axis devices=2 --samples 3 --image 512MiB {WAY}"));
     let trials = trials(&place);
     let failed = failed(&trials);
     // A lost trial is repeated in its block.
-    assert_eq!((blocks_done(&trials), failed.len()), (3, 1), "{}", said.err);
+    assert_eq!((blocks_done(&trials), failed.len()), (3, 1), "{}", output.err);
     assert!(failed[0].contains("/dev/loop") && failed[0].contains("vanished"), "{failed:?}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }

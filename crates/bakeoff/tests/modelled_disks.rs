@@ -57,18 +57,18 @@ fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described(
     labels.sort_unstable();
     assert_eq!(labels, ["ext4 modelled hdd-7200", "ext4 modelled ssd-sata"], "{shown}");
     let full = place.bakeoff("show --full").well().out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in [
+    for output in [
         "hdd-7200 is modelled",
         "ssd-sata is served by Bakeoff itself: the round trip of a 4 KiB read takes",
         "(hdd-7200, ssd-sata): figures are not those of a real disk",
         "The modelled disk ",
     ] {
-        assert!(full.contains(said), "{said}: {full}");
+        assert!(full.contains(output), "{output}: {full}");
     }
     place.bakeoff("export -o run.json").well();
     let export = std::fs::read_to_string(place.path("run.json")).expect("exported");
-    for said in ["hdd-7200 (modelled)", "rotational 1", "rotational 0", "avoidable"] {
-        assert!(export.contains(said), "{said}");
+    for output in ["hdd-7200 (modelled)", "rotational 1", "rotational 0", "avoidable"] {
+        assert!(export.contains(output), "{output}");
     }
 }
 
@@ -108,8 +108,8 @@ fn an_image_on_a_modelled_disk_takes_no_room_of_the_scratch_folder() {
 fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
     needs!(root, loop_devices);
     let place = Place::new();
-    let refused = |words: &str, said: &[&str]| {
-        place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(said);
+    let refused = |words: &str, output: &[&str]| {
+        place.bakeoff(&format!("run small-files --no-report --scratch . {words}")).refused(output);
     };
     refused("--fs ext4 --disk hdd", &["there is no disk `hdd`", "hdd-7200, nvme-qlc"]);
     place.write("garbage.toml", "garbage");

@@ -4,13 +4,13 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use support::{Place, Said, root};
+use support::{Place, Printed, root};
 
 /// One sentence: no panic, one line, and it contains these words.
-fn one_sentence(said: Said, words: &[&str]) {
-    let said = said.refused(words);
-    assert_ne!(said.status, Some(124), "it took longer than a minute");
-    assert_eq!(said.err.trim_end().lines().count(), 1, "{}", said.err);
+fn one_sentence(output: Printed, words: &[&str]) {
+    let output = output.refused(words);
+    assert_ne!(output.status, Some(124), "it took longer than a minute");
+    assert_eq!(output.err.trim_end().lines().count(), 1, "{}", output.err);
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn a_file_that_cannot_be_read_says_so() {
     fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o755)).expect("ours");
     place.write("secret.toml", "name = \"x\"\n");
     fs::set_permissions(place.path("secret.toml"), fs::Permissions::from_mode(0o600)).expect("ours");
-    let said = place.shell("setpriv --reuid=65534 --regid=65534 --clear-groups $BAKEOFF plan ./secret.toml --dir .");
-    one_sentence(said, &["secret.toml", "Permission denied"]);
+    let output = place.shell("setpriv --reuid=65534 --regid=65534 --clear-groups $BAKEOFF plan ./secret.toml --dir .");
+    one_sentence(output, &["secret.toml", "Permission denied"]);
 }
 
 #[test]
@@ -59,9 +59,9 @@ fn odd_things_in_the_users_own_folders_do_not_hold_anything_up() {
     fs::create_dir_all(place.path("config/bakeoff/workloads")).expect("made");
     place.shell("mkfifo config/bakeoff/workloads/fifo.toml config/bakeoff/contenders.toml").well();
     place.shell("truncate -s 1G config/bakeoff/workloads/large.toml").well();
-    let said = place.shell("$BAKEOFF workloads").well();
+    let output = place.shell("$BAKEOFF workloads").well();
     for name in ["fifo.toml", "large.toml", "contenders.toml"] {
-        assert!(said.out.contains(name), "{name} is reported: {}", said.out);
+        assert!(output.out.contains(name), "{name} is reported: {}", output.out);
     }
     place.shell("$BAKEOFF plan small-files --dir .").well();
 }
@@ -72,9 +72,9 @@ fn a_broken_description_of_a_filesystem_stops_only_those_who_ask_for_it() {
     fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("made");
     place.write("config/bakeoff/filesystems/mine.toml", "titel = \"x\"\n");
     place.shell("mkfifo config/bakeoff/filesystems/ext2.toml").well();
-    let said = place.shell("$BAKEOFF plan small-files --dir .").well();
-    assert!(said.err.contains("mine.toml is ignored: ") && said.err.contains("titel"), "{}", said.err);
-    assert!(said.err.contains("ext2.toml is ignored: it is a FIFO"), "{}", said.err);
+    let output = place.shell("$BAKEOFF plan small-files --dir .").well();
+    assert!(output.err.contains("mine.toml is ignored: ") && output.err.contains("titel"), "{}", output.err);
+    assert!(output.err.contains("ext2.toml is ignored: it is a FIFO"), "{}", output.err);
     place.shell("$BAKEOFF plan small-files --fs mine").refused(&["mine.toml", "titel"]);
     place.shell("$BAKEOFF plan small-files --fs ext4,ext2").refused(&["ext2.toml", "FIFO"]);
 }
@@ -89,9 +89,9 @@ fn without_a_home_everything_works_that_needs_none() {
         "env HOME=odd XDG_CONFIG_HOME=odd XDG_CACHE_HOME=odd XDG_STATE_HOME=odd",
     ] {
         for words in ["workloads", "systems", "plan small-files", small, "show"] {
-            let said = place.shell(&format!("{home} $BAKEOFF {words}"));
-            assert!(!said.err.contains("panicked"), "{home} {words}: {said:#?}");
-            said.well();
+            let output = place.shell(&format!("{home} $BAKEOFF {words}"));
+            assert!(!output.err.contains("panicked"), "{home} {words}: {output:#?}");
+            output.well();
         }
         assert!(!place.path("odd").exists() && !place.path("bakeoff").exists(), "a relative value is as good as none");
     }
@@ -108,8 +108,8 @@ fn a_home_that_cannot_be_written_is_named_and_another_state_folder_will_do() {
     place.shell("cp $BAKEOFF program").well();
     let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups env -u XDG_CONFIG_HOME";
     let small = "run small-files --dir . --set files=60 --set some=20 --samples 1 --plain --no-report";
-    let said = place.shell(&format!("{nobody} HOME=/proc ./program {small}"));
-    let said = said.refused(&["/proc/.local/state/bakeoff", "XDG_STATE_HOME"]);
-    assert!(!said.err.contains("panicked"));
+    let output = place.shell(&format!("{nobody} HOME=/proc ./program {small}"));
+    let output = output.refused(&["/proc/.local/state/bakeoff", "XDG_STATE_HOME"]);
+    assert!(!output.err.contains("panicked"));
     place.shell(&format!("{nobody} HOME=/proc XDG_STATE_HOME=$PWD/state ./program {small}")).well();
 }

@@ -15,8 +15,8 @@ fn xfs(place: &Place) -> bool {
     if !root("option sets") {
         return false;
     }
-    let said = place.bakeoff("plan small-files --image 512MiB --fs xfs --commands");
-    if said.status != Some(0) || said.out.contains("it cannot compete") {
+    let output = place.bakeoff("plan small-files --image 512MiB --fs xfs --commands");
+    if output.status != Some(0) || output.out.contains("it cannot compete") {
         prerequisites::leave_out("xfs", "XFS cannot compete here");
         return false;
     }
@@ -66,10 +66,10 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     if !xfs(&place) {
         return;
     }
-    let said =
+    let output =
         place.bakeoff(&format!("{} --fs xfs,xfs-tuned,xfs-normapbt", RUN.replace("--samples 1", "--samples 3"))).well();
-    assert!(said.err.contains("xfs-tuned (nearest): the nearest supported form of xfs-tuned with"), "{}", said.err);
-    assert!(!said.err.contains("xfs-normapbt (nearest)"), "what is taken runs as it was: {}", said.err);
+    assert!(output.err.contains("xfs-tuned (nearest): the nearest supported form of xfs-tuned with"), "{}", output.err);
+    assert!(!output.err.contains("xfs-normapbt (nearest)"), "what is taken runs as it was: {}", output.err);
     for (label, trial) in trials(&place) {
         let found = trial.found.expect("it was mounted");
         let option = |wanted: &str| found.super_options.iter().any(|option| option == wanted);
@@ -103,8 +103,8 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
     assert_eq!((&tuned["left"], &tuned["nearest"][0]["of"]), (&"xfs-tuned".into(), &"xfs-tuned".into()));
     assert_ne!(tuned["outcome"], "not-testable", "{tuned}");
     assert_eq!(rmap["nearest"], Value::Array(Vec::new()));
-    let told = place.bakeoff("claims --file mine.csv").well().out;
-    assert_eq!(told.matches("Tested in its nearest supported form: xfs-tuned with").count(), 1, "{told}");
+    let printed = place.bakeoff("claims --file mine.csv").well().out;
+    assert_eq!(printed.matches("Tested in its nearest supported form: xfs-tuned with").count(), 1, "{printed}");
     assert_eq!(leftovers(place.folder()), [""; 0]);
 }
 

@@ -71,12 +71,12 @@ fn a_report_follows_no_links() {
         fs::rename(place.path(name), place.path("kept")).expect("moved");
         symlink(place.path(target), place.path(name)).expect("linked");
         // A link with the name of our file is replaced itself; a link in place of the marker file that identifies our folder is refused.
-        let said = place.bakeoff("report -o out --format csv");
+        let output = place.bakeoff("report -o out --format csv");
         if name == "out/samples.csv" {
-            said.well();
+            output.well();
             assert!(!place.path(name).is_symlink());
         } else {
-            said.refused(&["symbolic link"]);
+            output.refused(&["symbolic link"]);
         }
         holds(&place, target, "years of work");
         fs::rename(place.path("kept"), place.path(name)).expect("moved back");

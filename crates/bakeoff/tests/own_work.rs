@@ -3,12 +3,12 @@
 mod support;
 
 use prerequisites::needs;
-use support::{Place, Said};
+use support::{Place, Printed};
 
 const IMAGES: &str = "--fs ext4,xfs --image 400MiB --samples 3 --seed 7 --no-twin --plain --no-report";
 
 /// Runs a line with shell quoting.
-fn bakeoff(place: &Place, line: &str) -> Said {
+fn bakeoff(place: &Place, line: &str) -> Printed {
     place.bakeoff_words(&shell_words::split(line).expect("a line"))
 }
 
@@ -143,8 +143,8 @@ fn a_command_keeps_nothing_of_another_run_in_use() {
         await_process("sleep 18.23");
         (run.join().expect("it ended"), other.join().expect("it ended"))
     });
-    for said in [done.0.well(), done.1.well()] {
-        assert!(!said.err.contains("failed"), "{}", said.err);
+    for output in [done.0.well(), done.1.well()] {
+        assert!(!output.err.contains("failed"), "{}", output.err);
     }
 }
 
@@ -216,8 +216,8 @@ fn without_namespaces_nothing_outlives_a_command_either() {
     std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), place.path("program")).expect("copied");
     place.write("script", WITHOUT_NAMESPACES);
     // The mount ends with the namespace.
-    let said = place.shell("umask 0; unshare --mount --propagation private sh script");
-    assert_eq!(said.status, Some(0), "{said:?}");
+    let output = place.shell("umask 0; unshare --mount --propagation private sh script");
+    assert_eq!(output.status, Some(0), "{output:?}");
 }
 
 #[test]
@@ -258,9 +258,9 @@ fn a_program_that_does_nothing_on_one_filesystem_is_no_winner() {
     let words =
         format!("run --fs ext4,xfs --image 400MiB --samples 3 --no-twin --plain --no-report --command 'sh {script}'");
     let run = bakeoff(&place, &words);
-    let said = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.starts_with("The contenders did not do the same work"), "{run:?}");
-    assert!(said.contains("There is no verdict on it.") && !said.contains("Take "), "{run:?}");
+    let text = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("The contenders did not do the same work"), "{run:?}");
+    assert!(text.contains("There is no verdict on it.") && !text.contains("Take "), "{run:?}");
     let shown: serde_json::Value = serde_json::from_str(&place.bakeoff("show --json").well().out).expect("JSON");
     assert_eq!(shown["answer"]["take"], serde_json::Value::Null);
     assert_eq!(shown["answer"]["doubts"].as_array().map(Vec::len), Some(1), "{}", shown["answer"]);

@@ -11,9 +11,9 @@ const WORK: &str = "--set small-files.files=300 --set small-files.some=60 --samp
 #[test]
 fn a_directory_is_measured_to_a_verdict_and_its_page_has_no_console_error() {
     let place = Place::in_memory();
-    let said = place.bakeoff(&format!("run small-files --dir . {WORK} --report page")).well();
-    assert!(said.out.contains("creat"), "{}", said.out);
-    assert!(said.out.contains("index.html"), "{}", said.out);
+    let output = place.bakeoff(&format!("run small-files --dir . {WORK} --report page")).well();
+    assert!(output.out.contains("creat"), "{}", output.out);
+    assert!(output.out.contains("index.html"), "{}", output.out);
     assert!(place.path("page/index.html").exists());
     assert!(
         std::fs::read_dir(place.folder())
@@ -30,9 +30,9 @@ fn filesystems_are_formatted_measured_and_judged_and_every_form_of_the_result_is
     }
     let place = Place::new();
     let fs = "--fs ext4,xfs,btrfs --image 400MiB --no-twin --scratch .";
-    let said = place.bakeoff(&format!("run small-files {fs} {WORK} --report page")).well();
+    let output = place.bakeoff(&format!("run small-files {fs} {WORK} --report page")).well();
     for name in ["ext4", "xfs", "btrfs"] {
-        assert!(said.out.contains(name), "{}", said.out);
+        assert!(output.out.contains(name), "{}", output.out);
     }
     place.bakeoff("show --json").well();
     place.bakeoff("show --csv").well();

@@ -5,12 +5,12 @@ mod support;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use support::{Place, Said, Unread};
+use support::{Place, Printed, Unread};
 
 const RUN: &str = "run small-files --dir . --set files=60 --set some=20 --samples 2 --plain --no-report";
 
-fn quiet(said: &Said, words: &str) {
-    assert!(said.err.is_empty(), "{words} should end quietly: {}", said.err);
+fn quiet(output: &Printed, words: &str) {
+    assert!(output.err.is_empty(), "{words} should end quietly: {}", output.err);
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn every_verb_that_prints_ends_quietly_when_its_reader_has_seen_enough() {
         &format!("compare {} {}", ids[0], ids[1]),
     ];
     for words in verbs {
-        let said = place.unread(words, Unread::Out);
-        quiet(&said, words);
+        let output = place.unread(words, Unread::Out);
+        quiet(&output, words);
         // As after head(1): ended by SIGPIPE, except for the parser's help.
-        assert!(said.signal == Some(13) || words == "--help", "{words}: {said:#?}");
+        assert!(output.signal == Some(13) || words == "--help", "{words}: {output:#?}");
     }
     place.shell("$BAKEOFF plan small-files --dir . | head -3").well();
 }
@@ -60,8 +60,8 @@ fn a_full_standard_output_is_an_error_and_no_panic() {
 #[test]
 fn a_run_goes_on_when_nobody_reads_what_it_prints() {
     let place = Place::in_memory();
-    let said = place.unread(RUN, Unread::Out).well();
-    assert!(said.err.contains("standard output is closed") && said.err.contains("continues"), "{said:#?}");
+    let output = place.unread(RUN, Unread::Out).well();
+    assert!(output.err.contains("standard output is closed") && output.err.contains("continues"), "{output:#?}");
     place.unread(RUN, Unread::Err).well();
     place.shell(&format!("$BAKEOFF {RUN} 2>&- >&-")).well();
     let runs = place.bakeoff("show --runs").well().out;
@@ -71,8 +71,8 @@ fn a_run_goes_on_when_nobody_reads_what_it_prints() {
 #[test]
 fn an_error_with_nobody_to_read_it_is_still_an_error() {
     let place = Place::new();
-    let said = place.unread("show", Unread::Err);
-    assert_eq!((said.status, said.signal), (Some(1), None), "{said:#?}");
+    let output = place.unread("show", Unread::Err);
+    assert_eq!((output.status, output.signal), (Some(1), None), "{output:#?}");
 }
 
 /// Starts a run, sends it SIGHUP once it measures, and waits for its end.
@@ -115,8 +115,8 @@ fn texts_of_others_cannot_drive_the_terminal() {
     let shown = place.bakeoff("show").well();
     let listed = place.bakeoff("show --runs").well();
     let odd = place.shell("$BAKEOFF run ./$(printf 'a\\033[2Jb').toml; $BAKEOFF --$(printf 'a\\033[2Jb')");
-    for said in [&plan, &run, &shown, &listed, &odd] {
-        assert!(!said.out.contains(['\u{1b}', '\u{7}']) && !said.err.contains(['\u{1b}', '\u{7}']), "{said:#?}");
+    for output in [&plan, &run, &shown, &listed, &odd] {
+        assert!(!output.out.contains(['\u{1b}', '\u{7}']) && !output.err.contains(['\u{1b}', '\u{7}']), "{output:#?}");
     }
     assert!(plan.out.contains("␛[2J"), "it is shown, not left out: {}", plan.out);
     assert!(odd.err.contains("␛[2J"), "{}", odd.err);

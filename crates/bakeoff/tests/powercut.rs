@@ -349,24 +349,24 @@ fn what_a_kept_state_showed_it_shows_again() {
     assert!(seen > 3 && kept.len() >= seen, "{seen} broken, kept {kept:?}");
     let again = |path: &str| {
         let done = Command::new(PROGRAM).args(["powercut", "--again", path]).output().expect("it starts");
-        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        (done.status.code(), said)
+        let text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.code(), text)
     };
     for path in kept.iter().take(4) {
         let known: Value = serde_json::from_slice(&std::fs::read(path).expect("kept")).expect("JSON");
-        let (status, said) = again(path);
+        let (status, text) = again(path);
         let found = known["found"].as_str().expect("what was found");
-        assert_eq!(status, Some(0), "{path}: {said}");
+        assert_eq!(status, Some(0), "{path}: {text}");
         // The device's name and the kernel's message of a mount error may differ.
-        assert!(known["proof"] == "mount" || said.matches(found).count() == 2, "{path}: {found}: {said}");
+        assert!(known["proof"] == "mount" || text.matches(found).count() == 2, "{path}: {found}: {text}");
     }
     // On an undamaged filesystem the finding does not recur.
     let whole = folder.path().join("whole.json");
     let mut known: Value = serde_json::from_slice(&std::fs::read(kept[0]).expect("kept")).expect("JSON");
     known["proof"] = serde_json::json!({ "promise": { "name": "fsync", "places": [] } });
     std::fs::write(&whole, known.to_string()).expect("written");
-    let (status, said) = again(&whole.display().to_string());
-    assert!(status == Some(1) && said.contains("the damage does not occur again"), "{said}");
+    let (status, text) = again(&whole.display().to_string());
+    assert!(status == Some(1) && text.contains("the damage does not occur again"), "{text}");
     // A description that others can write could name any program, and an image could hold any filesystem.
     use std::os::unix::fs::PermissionsExt;
     let mode = |path: &std::path::Path, mode| {
@@ -375,22 +375,22 @@ fn what_a_kept_state_showed_it_shows_again() {
     let image = folder.path().join(known["image"].as_str().expect("an image"));
     for open in [&whole, &image] {
         mode(open, 0o666);
-        let (status, said) = again(&whole.display().to_string());
+        let (status, text) = again(&whole.display().to_string());
         assert!(
-            status == Some(2) && said.contains(&format!("{} can be written by everybody", open.display())),
-            "{said}"
+            status == Some(2) && text.contains(&format!("{} can be written by everybody", open.display())),
+            "{text}"
         );
         mode(open, 0o600);
     }
-    let (status, said) = again("/dev/null");
-    assert!(status == Some(2) && said.contains("--again /dev/null"), "{said}");
+    let (status, text) = again("/dev/null");
+    assert!(status == Some(2) && text.contains("--again /dev/null"), "{text}");
 }
 
 #[test]
 fn what_cannot_be_cut_is_refused_with_its_reason() {
     needs!(root, loop_devices);
     let _alone = alone();
-    for (words, status, said) in [
+    for (words, status, printed) in [
         (vec!["--fs", "extfour"], 2, "unknown filesystem"),
         (vec!["--fs", "f2fs", "--command", "true", "--check", "true"], 2, "in a virtual machine"),
         (vec!["--in", "here", "--fs", "xfs", "--image", "20M"], 1, "too small"),
@@ -407,9 +407,9 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
         ),
     ] {
         let done = Command::new(PROGRAM).arg("powercut").args(&words).output().expect("it starts");
-        let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(status), "{words:?}: {told}");
-        assert!(told.contains(said), "{words:?}: {told}");
+        let text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(status), "{words:?}: {text}");
+        assert!(text.contains(printed), "{words:?}: {text}");
     }
 }
 
@@ -417,14 +417,14 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
 fn a_program_that_fails_or_acknowledges_nothing_is_said_to() {
     needs!(root, loop_devices);
     let _alone = alone();
-    for (command, said) in
+    for (command, printed) in
         [("false", "exit status 1"), ("true", "it acknowledged nothing"), ("no-such-program", "No such file")]
     {
         let words = ["powercut", "--fs", "ext4", "--states", "10", "--command", command, "--check", "true"];
         let done = Command::new(PROGRAM).args(words).output().expect("it starts");
-        let told = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(!done.status.success() && told.contains(said), "{command}: {told}");
+        let text = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!done.status.success() && text.contains(printed), "{command}: {text}");
     }
 }
 

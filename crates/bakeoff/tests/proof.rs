@@ -62,9 +62,9 @@ fn a_truly_cold_read_is_not_accused() {
     let place = place();
     let words = "--image 300M --scratch . --samples 1 --no-twin --no-report --plain";
     place.bakeoff(&format!("run cold-file.toml --fs ext4,btrfs {words}")).well();
-    let said = unfolded(&place.bakeoff("show --full").well().out);
+    let output = unfolded(&place.bakeoff("show --full").well().out);
     for words in ACCUSED {
-        assert!(!said.contains(words), "{said}");
+        assert!(!output.contains(words), "{output}");
     }
 }
 
@@ -94,8 +94,8 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_sa
     };
     let words = "--samples 1 --no-report --plain";
     place.bakeoff(&format!("run cold-file.toml --dir mnt {words}")).well();
-    let said = unfolded(&place.bakeoff("show --full").well().out);
-    assert!(said.contains("direct I/O is off"), "{said}");
+    let printed = unfolded(&place.bakeoff("show --full").well().out);
+    assert!(printed.contains("direct I/O is off"), "{printed}");
 
     let folder = mounted.folder.join("nobody");
     std::fs::create_dir(&folder).expect("a folder");
@@ -116,9 +116,9 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_sa
             .expect("setpriv starts")
     };
     as_nobody(&format!("run cold-file.toml --dir . {words}"));
-    let said = as_nobody("show --full");
-    let text = unfolded(&String::from_utf8_lossy(&said.stdout));
-    assert!(text.contains("warm: caches could not be dropped"), "{text}{}", String::from_utf8_lossy(&said.stderr));
+    let printed = as_nobody("show --full");
+    let text = unfolded(&String::from_utf8_lossy(&printed.stdout));
+    assert!(text.contains("warm: caches could not be dropped"), "{text}{}", String::from_utf8_lossy(&printed.stderr));
 }
 
 /// An ext4 on a loop device without direct I/O; unmounted, detached and removed on drop.

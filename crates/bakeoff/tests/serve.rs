@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use support::browser::{Browser, Server, Tab};
-use support::{Place, Said};
+use support::{Place, Printed};
 
 /// A ledger with two runs, the second with a slower xfs.
 fn ledger() -> (Place, String, String) {
@@ -34,8 +34,8 @@ fn words(html: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn plain(said: &Said) -> String {
-    said.out.split_whitespace().collect::<Vec<_>>().join(" ")
+fn plain(output: &Printed) -> String {
+    output.out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn a_figure_is_explained_down_to_its_samples_as_in_the_terminal() {
     let (place, _, two) = ledger();
     let server = Server::start(&place, "serve");
     let page = words(&server.page(&format!("why?run={two}&cell=small-files/create/xfs")));
-    let told = place.bakeoff("show --why small-files/create/xfs").well();
+    let printed = place.bakeoff("show --why small-files/create/xfs").well();
     // Above the table there are sentences, whose continuation lines are indented.
-    let above = told.out.lines().take_while(|line| !line.contains("───") && !line.contains("---"));
+    let above = printed.out.lines().take_while(|line| !line.contains("───") && !line.contains("---"));
     let mut sentences: Vec<String> = Vec::new();
     for line in above {
         match sentences.last_mut().filter(|_| line.starts_with("  ")) {
@@ -73,7 +73,7 @@ fn a_figure_is_explained_down_to_its_samples_as_in_the_terminal() {
             None => sentences.push(line.trim().to_owned()),
         }
     }
-    assert!(sentences.len() > 3 && sentences.iter().any(|said| said.contains("slower than ext4")), "{sentences:?}");
+    assert!(sentences.len() > 3 && sentences.iter().any(|output| output.contains("slower than ext4")), "{sentences:?}");
     for sentence in &sentences {
         assert!(page.contains(sentence.as_str()), "{sentence:?} is missing: {page}");
     }
@@ -91,9 +91,9 @@ fn two_sides_are_compared_as_in_the_terminal() {
     let (place, one, two) = ledger();
     let server = Server::start(&place, "serve");
     for (a, b) in [(one.clone(), two.clone()), (format!("{two}:ext4"), format!("{two}:xfs"))] {
-        let told = plain(&place.bakeoff(&format!("compare {a} {b}")).well());
-        let at = told.find("Switching ").expect("a sentence");
-        let sentence = &told[at..];
+        let output = plain(&place.bakeoff(&format!("compare {a} {b}")).well());
+        let at = output.find("Switching ").expect("a sentence");
+        let sentence = &output[at..];
         let page = words(&server.page(&format!("compare?a={a}&b={b}")));
         assert!(page.contains(sentence.split(" Not compared").next().expect("one")), "{sentence}\n{page}");
         assert!(page.contains("WORSE") && page.contains("B slower"), "{page}");

@@ -47,12 +47,13 @@ fn replicated_distributed_and_sshfs_are_set_up_measured_and_gone() {
     needs!(root, loop_devices, gluster, sshfs, sshd, ip);
     let place = Place::new();
     let before = [listing("/var/lib/glusterd"), listing("/run/gluster"), listing("/root/.ssh"), listing("/etc/ssh")];
-    let said = place.bakeoff(&format!("run small-files --shared gluster-replica2,gluster-dist3,sshfs {SMALL}")).well();
+    let output =
+        place.bakeoff(&format!("run small-files --shared gluster-replica2,gluster-dist3,sshfs {SMALL}")).well();
     let done = trials(&place);
     let given: Vec<&str> =
         done.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed).map(|(label, _)| label.as_str()).collect();
     for name in ["gluster-replica2", "gluster-dist3", "sshfs"] {
-        assert!(given.contains(&name), "{name}: {said:#?}");
+        assert!(given.contains(&name), "{name}: {output:#?}");
     }
     for (label, trial) in done.iter().filter(|(_, trial)| trial.status != TrialStatus::Failed) {
         let found = trial.found.as_ref().expect("looked at");
@@ -168,9 +169,9 @@ fn a_killed_run_leaves_no_server_no_namespace_and_no_brick_after_the_next_start(
     child.kill().expect("SIGKILL is sent");
     child.wait().expect("reaped");
     assert!(!processes(&format!("/run/bakeoff/{id}/servers")).is_empty(), "the servers outlive the run that is killed");
-    let said = place.bakeoff("clean --scratch .").well();
-    assert_eq!(processes(&format!("/run/bakeoff/{id}/servers")), Vec::new(), "{said:#?}");
-    assert!(!Path::new("/run/bakeoff").join(&id).exists(), "{said:#?}");
+    let output = place.bakeoff("clean --scratch .").well();
+    assert_eq!(processes(&format!("/run/bakeoff/{id}/servers")), Vec::new(), "{output:#?}");
+    assert!(!Path::new("/run/bakeoff").join(&id).exists(), "{output:#?}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -182,7 +183,7 @@ fn what_is_no_shared_filesystem_is_refused_and_a_plan_prints_every_command() {
     place.bakeoff("plan small-files --shared gluster-replica4").refused(&["gluster-replica4", "gluster-replica2"]);
     let guest = place.bakeoff("plan small-files --shared gluster-replica2 --kernel debian:6.12 --commands").well();
     assert!(guest.out.contains("it cannot compete") && guest.out.contains("not in a guest"), "{}", guest.out);
-    let said = place.bakeoff("plan small-files --shared gluster-replica2 --commands --no-twin").well();
+    let output = place.bakeoff("plan small-files --shared gluster-replica2 --commands --no-twin").well();
     for word in [
         "volume create shared replica 2",
         "mount -t glusterfs",
@@ -190,7 +191,7 @@ fn what_is_no_shared_filesystem_is_refused_and_a_plan_prints_every_command() {
         "e2fsck",
         "kill -TERM 1",
     ] {
-        assert!(said.out.contains(word), "{word}: {}", said.out);
+        assert!(output.out.contains(word), "{word}: {}", output.out);
     }
     let systems = place.bakeoff("systems").well();
     let (local, shared) = systems.out.split_once("Shared filesystems").expect("a heading");

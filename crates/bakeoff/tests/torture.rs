@@ -11,7 +11,7 @@ fn nothing_of_anybody_changes_in_the_hostile_layouts_of_every_day() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/torture");
     let tried =
         Command::new(script).args(["--quick", env!("CARGO_BIN_EXE_bakeoff")]).output().expect("the script starts");
-    let said = String::from_utf8_lossy(&tried.stdout);
-    assert!(tried.status.success(), "{said}{}", String::from_utf8_lossy(&tried.stderr));
-    assert!(said.lines().filter(|line| line.starts_with("ok ")).count() > 20, "it tried too little: {said}");
+    let text = String::from_utf8_lossy(&tried.stdout);
+    assert!(tried.status.success(), "{text}{}", String::from_utf8_lossy(&tried.stderr));
+    assert!(text.lines().filter(|line| line.starts_with("ok ")).count() > 20, "it tried too little: {text}");
 }

@@ -19,8 +19,8 @@ fn a_program_is_recorded_and_done_again_on_filesystems() {
     needs!(root, loop_devices, strace, xfs);
     let place = Place::in_memory();
     recorded(&place);
-    let said = place.bakeoff("run ./app.trace --fs ext4,xfs --samples 3 --no-report --plain").well().out;
-    assert!(said.contains("3 samples of each"), "{said}");
+    let output = place.bakeoff("run ./app.trace --fs ext4,xfs --samples 3 --no-report --plain").well().out;
+    assert!(output.contains("3 samples of each"), "{output}");
     let full = place.bakeoff("show --full").well().out;
     assert!(full.contains("mkdir d; for i in"), "the command's line is the title: {full}");
     assert!(!full.contains("ended differently"), "{full}");
@@ -37,8 +37,8 @@ fn a_profile_of_a_trace_is_a_workload_that_runs_beside_the_replay() {
     needs!(strace);
     let place = Place::in_memory();
     recorded(&place);
-    let said = place.bakeoff("profile app.trace").well().out;
-    assert!(said.contains("create") && said.contains("app.toml"), "{said}");
+    let output = place.bakeoff("profile app.trace").well().out;
+    assert!(output.contains("create") && output.contains("app.toml"), "{output}");
     let text = std::fs::read_to_string(place.path("app.toml")).unwrap();
     for wanted in ["name = \"profile-app\"", "name = \"make\"", "name = \"remove\"", "name = \"read\"", "fsync"] {
         assert!(text.contains(wanted), "{wanted} is not in {text}");

@@ -15,8 +15,8 @@ fn words_of(text: &str) -> String {
 fn one_work_with_two_values_of_an_option_is_told_over_them() {
     let place = Place::in_memory();
     place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
-    let said = place.bakeoff("show --full").well();
-    assert!(said.out.contains("files 40") && said.out.contains("files 80"), "{}", said.out);
+    let output = place.bakeoff("show --full").well();
+    assert!(output.out.contains("files 40") && output.out.contains("files 80"), "{}", output.out);
     let json: serde_json::Value =
         serde_json::from_str(&place.bakeoff("show --json").well().out).expect("results as JSON");
     assert_eq!(json["workloads"].as_array().map(Vec::len), Some(2));
@@ -33,16 +33,16 @@ fn shards_run_apart_are_one_run_when_they_are_imported() {
     for part in ["1", "2"] {
         let words = format!("{WORK} --samples 4 --set small-files.files=40 --shard {part}/2 --ledger {part}.db");
         place.bakeoff(&words).well();
-        let said = place.bakeoff(&format!("show --full --ledger {part}.db")).well();
-        assert!(words_of(&said.out).contains(&format!("shard {part} of 2")), "{}", said.out);
+        let output = place.bakeoff(&format!("show --full --ledger {part}.db")).well();
+        assert!(words_of(&output.out).contains(&format!("shard {part} of 2")), "{}", output.out);
     }
-    let said = place.bakeoff("import 1.db 2.db --ledger all.db").well();
-    assert!(said.out.contains("all 2 shards"), "{}", said.out);
-    let said = place.bakeoff("show --full --ledger all.db").well();
-    let words = words_of(&said.out);
-    assert!(words.contains("4 trials in 4 rounds") && words.contains("All 2 shards were run"), "{}", said.out);
-    let said = place.bakeoff("import 2.db --ledger all.db").well();
-    assert!(said.out.contains("nothing new"), "{}", said.out);
+    let output = place.bakeoff("import 1.db 2.db --ledger all.db").well();
+    assert!(output.out.contains("all 2 shards"), "{}", output.out);
+    let output = place.bakeoff("show --full --ledger all.db").well();
+    let words = words_of(&output.out);
+    assert!(words.contains("4 trials in 4 rounds") && words.contains("All 2 shards were run"), "{}", output.out);
+    let output = place.bakeoff("import 2.db --ledger all.db").well();
+    assert!(output.out.contains("nothing new"), "{}", output.out);
 }
 
 #[test]

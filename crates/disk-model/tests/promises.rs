@@ -195,8 +195,8 @@ fn error(name: &str, from: &str, to: &str) -> ModelError {
 #[test]
 fn what_is_wrong_in_a_description_is_told_with_file_key_and_range() {
     let all = |error: ModelError, words: &[&str]| {
-        let said = error.to_string();
-        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+        let text = error.to_string();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
     };
     all(
         error("hdd-7200", "rpm = [7200,", "rpm = [72,"),

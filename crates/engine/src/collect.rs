@@ -190,16 +190,16 @@ fn verified(pass: &Pass) -> Option<Verified> {
 }
 
 fn remarks(pass: &Pass) -> Vec<String> {
-    let mut said: BTreeSet<String> =
+    let mut lines: BTreeSet<String> =
         noted(pass, |note| if let Note::Remark(text) = note { Some(text) } else { None }).collect();
     let start = pass.shared.common(Common::Start).load(Relaxed);
     let error = pass.clock.error_since(start);
     // Below a tenth of a second the two readings themselves are a share of that size.
     if error > CLOCK_ERROR && pass.clock.now().saturating_sub(start) > 100_000_000 {
-        said.insert(format!(
+        lines.insert(format!(
             "the processor's clock differed by {:.2} % from the kernel's; the latencies are off by as much",
             error * 100.0
         ));
     }
-    said.into_iter().collect()
+    lines.into_iter().collect()
 }

@@ -141,14 +141,14 @@ impl Merged {
 
     /// Adds counts from another source: nanoseconds and how often, with the reported extremes and mean.
     pub fn add_counts(&mut self, counts: impl Iterator<Item = (u64, u64)>, (least, most): (u64, u64), mean: f64) {
-        let mut told = 0;
+        let mut number = 0;
         for (ns, count) in counts {
             self.hdr.saturating_record_n(ns, count);
-            told += count;
+            number += count;
         }
-        if told > 0 {
-            self.count += told;
-            self.sum += (mean.max(0.0) * told as f64) as u128;
+        if number > 0 {
+            self.count += number;
+            self.sum += (mean.max(0.0) * number as f64) as u128;
             self.least = self.least.min(least);
             self.most = self.most.max(most);
         }

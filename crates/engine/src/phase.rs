@@ -193,7 +193,7 @@ impl Pass<'_> {
     /// Forks a process for each worker; for threads, a process that contains them, so that it can be killed.
     fn fork_all(&mut self) -> Result<(), String> {
         for (number, group) in self.program.phases[self.phase].groups.iter().enumerate() {
-            let said = |e| format!("starting a worker of group {}: {e}", group.name);
+            let failed = |e| format!("starting a worker of group {}: {e}", group.name);
             if group.processes || self.own(group) == 1 {
                 for worker in self.program.own_workers(group) {
                     let task = self.task(number, worker);
@@ -201,11 +201,11 @@ impl Pass<'_> {
                         work(&task);
                         0
                     });
-                    self.children.push(child.map_err(said)?);
+                    self.children.push(child.map_err(failed)?);
                 }
             } else {
                 let child = process::fork(|| self.threads(number, group));
-                self.children.push(child.map_err(said)?);
+                self.children.push(child.map_err(failed)?);
             }
         }
         Ok(())

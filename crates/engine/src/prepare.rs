@@ -29,17 +29,17 @@ pub fn files(
     more: &dyn Fn(&Files) -> Answer<()>,
 ) -> Result<(), String> {
     for files in owners(program, group, fileset) {
-        let said = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
-        targets(&group.steps, &files, root).map_err(said)?;
+        let failed = |e: sys::Errno| format!("preparing {} below the root: {e}", files.base);
+        targets(&group.steps, &files, root).map_err(failed)?;
         let makes = has(&group.steps, &Step::Mkdir);
         let creates = group.io.create || any(&group.steps, &|s| matches!(s, Step::Create | Step::OpenTmpfile));
         if creates && !makes {
-            directories(&files, root).map_err(said)?;
+            directories(&files, root).map_err(failed)?;
         }
         if group.order == Order::Follow {
-            dirs::make_path(root, &files.base).map_err(said)?;
+            dirs::make_path(root, &files.base).map_err(failed)?;
         }
-        more(&files).map_err(said)?;
+        more(&files).map_err(failed)?;
     }
     Ok(())
 }

@@ -74,13 +74,13 @@ impl Ring {
                 work.space.files()
             ));
         }
-        let said = |e: std::io::Error| {
+        let failed = |e: std::io::Error| {
             format!(
                 "setting up an io_uring of depth {depth}: {e}; kernel.io_uring_disabled or a seccomp filter may forbid it, \
                  or the limit on locked memory (ulimit -l) is too low"
             )
         };
-        let ring = build(depth).map_err(said)?;
+        let ring = build(depth).map_err(failed)?;
         // Buffers are page-aligned for direct I/O.
         let block = (work.block as usize).next_multiple_of(4096);
         let buffers = Buffer::new(block * depth as usize)

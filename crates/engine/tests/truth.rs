@@ -89,12 +89,12 @@ fn direct_rates(engine: Engine, bound: f64) {
 /// every time and only there.
 fn within(
     bound: f64,
-    told: Option<f64>,
+    output: Option<f64>,
     what: &str,
     mut measure: impl FnMut() -> f64,
     mut beside: impl FnMut() -> f64,
 ) {
-    let mut references: Vec<f64> = told.into_iter().collect();
+    let mut references: Vec<f64> = output.into_iter().collect();
     let mut found = Vec::new();
     for _ in 0..6 {
         if references.is_empty() {

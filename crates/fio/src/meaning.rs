@@ -22,31 +22,31 @@ pub fn sentences(job: &Job) -> String {
             return format!("`{}` does the work of fio's `{does}`; its time is judged.", job.name);
         }
     };
-    let mut said = vec![format!("`{}` {does}", job.name)];
+    let mut shown = vec![format!("`{}` {does}", job.name)];
     if job.pattern().starts_with("rand") {
-        said.push("at random".into());
+        shown.push("at random".into());
     }
     if let Some(block) = job.text("bs") {
-        said.push(format!("{block} per call"));
+        shown.push(format!("{block} per call"));
     }
-    said.push(caches(job, reads).into());
+    shown.push(caches(job, reads).into());
     let engine = job.text("ioengine").unwrap_or(options::ENGINE);
     if let Some(depth) = job.number("iodepth").filter(|depth| *depth > 1) {
-        said.push(match options::is_asynchronous(engine) {
+        shown.push(match options::is_asynchronous(engine) {
             true => format!("up to {depth} in flight ({engine})"),
             false => format!("one in flight ({engine} has depth 1 and ignores iodepth={depth})"),
         });
     }
     if let Some(clones) = job.number("numjobs").filter(|clones| *clones > 1) {
         let kind = if job.truth("thread") { "threads" } else { "processes" };
-        said.push(format!("in {clones} {kind}"));
+        shown.push(format!("in {clones} {kind}"));
     }
     if job.truth("time_based")
         && let Some(seconds) = job.seconds("runtime")
     {
-        said.push(format!("for {seconds} s"));
+        shown.push(format!("for {seconds} s"));
     }
-    let first = said.join(", ") + ".";
+    let first = shown.join(", ") + ".";
     if writes { format!("{first} {}", durability(job)) } else { first }
 }
 

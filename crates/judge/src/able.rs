@@ -42,10 +42,10 @@ pub fn lacking(table: &Table, fit: &Fit, rows: &[usize], among: &[usize]) -> Vec
 pub fn is_to_come(table: &Table, fit: &Fit, rows: &[usize], among: &[usize], who: usize) -> bool {
     let begun = rows.iter().any(|&row| fit.rows[row].member(who).is_some());
     let waits = |row: usize| {
-        let told = |facts: &Facts| facts.failures == 0 && facts.undone == 0;
+        let count = |facts: &Facts| facts.failures == 0 && facts.undone == 0;
         !fit.is_known(row, who)
             && among.iter().any(|&other| fit.is_known(row, other))
-            && facts(table, fit, row, who).is_none_or(told)
+            && facts(table, fit, row, who).is_none_or(count)
     };
     begun && rows.iter().any(|&row| waits(row))
 }

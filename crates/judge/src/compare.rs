@@ -328,7 +328,7 @@ fn sentence(raw: &Raw) -> String {
     let faster = raw.row.ratio < 1.0 && raw.row.change != Change::Same;
     let of_faster = Interval { low: 1.0 / interval.high, high: 1.0 / interval.low, ..*interval };
     let range = words::range(if faster { &of_faster } else { interval });
-    let said = match raw.row.change {
+    let text = match raw.row.change {
         Change::Better => format!("better: {}{range}", words::slower(raw.row.ratio)),
         Change::LikelyBetter => format!("likely better: {}{range}", words::slower(raw.row.ratio)),
         Change::Worse => format!("worse: {}{range}", words::slower(raw.row.ratio)),
@@ -338,7 +338,7 @@ fn sentence(raw: &Raw) -> String {
             format!("can't tell yet: between {} and {}", words::slower(interval.low), words::slower(interval.high))
         }
     };
-    format!("{}: {said}.", raw.phrase)
+    format!("{}: {text}.", raw.phrase)
 }
 
 impl FailOn {

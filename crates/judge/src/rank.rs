@@ -432,9 +432,9 @@ fn levels(rows: &[Row], contests: &[Contest], looks: Looks) -> Vec<f64> {
         let mut open = family.len();
         loop {
             let level = ALPHA * SPENT / open.max(1) as f64;
-            let told =
-                family.iter().filter(|&&at| contests[at].rejected(level, looks).iter().all(|told| *told)).count();
-            let left = (family.len() - told).max(1);
+            let value =
+                family.iter().filter(|&&at| contests[at].rejected(level, looks).iter().all(|value| *value)).count();
+            let left = (family.len() - value).max(1);
             family.iter().for_each(|&at| levels[at] = level);
             if left >= open {
                 break;

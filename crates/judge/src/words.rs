@@ -21,7 +21,7 @@ pub fn sentences(table: &Table, assessed: &Assessed) -> Vec<Sentence> {
 
 /// Sentences about some of its operations.
 pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -> bool) -> Vec<Sentence> {
-    let mut said: Vec<Sentence> = Vec::new();
+    let mut lines: Vec<Sentence> = Vec::new();
     let mut alone: Vec<(&str, usize)> = Vec::new();
     for ranking in &assessed.rankings {
         let operation = &table.operations[ranking.operation];
@@ -31,7 +31,7 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
         let by_age: Vec<&Ranking> = assessed.rankings.iter().filter(|other| same_but_age(ranking, other)).collect();
         if by_age.len() > 1 {
             if by_age.first().is_some_and(|first| std::ptr::eq(*first, ranking)) {
-                said.extend(sentences_by_age(table, &by_age, assessed));
+                lines.extend(sentences_by_age(table, &by_age, assessed));
             }
             continue;
         }
@@ -43,40 +43,40 @@ pub fn sentences_of(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -
                 alone.push(lone);
                 let name = &table.contenders[ranking.best].name;
                 let text = format!("In {}, {name} was the only one measured.", lone.0);
-                said.push(Sentence { text, operation: Some(ranking.operation), cells });
+                lines.push(Sentence { text, operation: Some(ranking.operation), cells });
             }
             continue;
         }
         let text = ranking_sentence(table, ranking, assessed);
-        said.push(Sentence { text, operation: Some(ranking.operation), cells: cells.clone() });
+        lines.push(Sentence { text, operation: Some(ranking.operation), cells: cells.clone() });
         let costs = cost_sentence(table, ranking);
         if !costs.is_empty() {
-            said.push(Sentence { text: costs, operation: Some(ranking.operation), cells });
+            lines.push(Sentence { text: costs, operation: Some(ranking.operation), cells });
         }
     }
-    said.extend(durability_sentences(table, assessed, wanted));
-    with_doubts(table, assessed, said, wanted)
+    lines.extend(durability_sentences(table, assessed, wanted));
+    with_doubts(table, assessed, lines, wanted)
 }
 
 /// Puts doubts about the work before the first sentence about it; if no verdict is left, the doubt is the sentence.
 fn with_doubts(
     table: &Table,
     assessed: &Assessed,
-    mut said: Vec<Sentence>,
+    mut note: Vec<Sentence>,
     wanted: &dyn Fn(usize) -> bool,
 ) -> Vec<Sentence> {
     for doubt in assessed.doubts.iter().rev() {
         let Some(&operation) = doubt.operations.first().filter(|&&operation| wanted(operation)) else { continue };
-        match said.iter_mut().find(|sentence| sentence.operation == Some(operation)) {
+        match note.iter_mut().find(|sentence| sentence.operation == Some(operation)) {
             Some(sentence) => sentence.text = format!("{} {}", doubt.text, sentence.text),
             None => {
                 let rests = |cell: &crate::Cell| cell.operation == operation && doubt.among.contains(&cell.contender);
                 let cells = (0..table.cells.len()).filter(|&cell| rests(&table.cells[cell])).collect();
-                said.insert(0, Sentence { text: doubt.text.clone(), operation: Some(operation), cells });
+                note.insert(0, Sentence { text: doubt.text.clone(), operation: Some(operation), cells });
             }
         }
     }
-    said
+    note
 }
 
 fn cells_of(table: &Table, ranking: &Ranking) -> Vec<usize> {
@@ -106,7 +106,7 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -
     let first = rankings[0];
     let operation = Some(first.operation);
     let doing = phrase(&table.operations[first.operation]);
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if rankings.iter().any(|ranking| !ranking.others.is_empty()) {
         let name = |contender: usize| table.contenders[contender].without_age();
         let parts: Vec<String> = rankings
@@ -120,7 +120,7 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -
             })
             .collect();
         let text = format!("For {doing}: {}.", parts.join("; "));
-        said.push(Sentence { text, operation, cells: rankings.iter().flat_map(|r| cells_of(table, r)).collect() });
+        lines.push(Sentence { text, operation, cells: rankings.iter().flat_map(|r| cells_of(table, r)).collect() });
     }
     let of_ages: Vec<&Ranking> = assessed.ageing.iter().filter(|ranking| same_but_age(first, ranking)).collect();
     let age = |contender: usize| table.contenders[contender].age_words();
@@ -133,9 +133,9 @@ fn sentences_by_age(table: &Table, rankings: &[&Ranking], assessed: &Assessed) -
         .collect();
     if !parts.is_empty() {
         let text = format!("Effect of age on {doing}: {}.", parts.join("; "));
-        said.push(Sentence { text, operation, cells: of_ages.iter().flat_map(|r| cells_of(table, r)).collect() });
+        lines.push(Sentence { text, operation, cells: of_ages.iter().flat_map(|r| cells_of(table, r)).collect() });
     }
-    said
+    lines
 }
 
 /// The members of a ranking with their verdicts, in words.
@@ -256,8 +256,8 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     let mut parts = Vec::new();
     for other in &ranking.others {
         let Some(theirs) = facts(other.contender) else { continue };
-        let told = |seconds: Option<f64>| seconds.filter(|s| *s >= CPU_TOLD);
-        let (Some(mine), Some(theirs)) = (told(best.cpu_seconds), told(theirs.cpu_seconds)) else { continue };
+        let shown = |seconds: Option<f64>| seconds.filter(|s| *s >= CPU_TOLD);
+        let (Some(mine), Some(theirs)) = (shown(best.cpu_seconds), shown(theirs.cpu_seconds)) else { continue };
         let ratio = theirs / mine;
         if !(1.0 / COST_SAID..COST_SAID).contains(&ratio) {
             let name = &table.contenders[other.contender].name;
@@ -272,7 +272,7 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
 
 /// One sentence for each best contender that gives up a safety that others in the same ranking keep.
 fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usize) -> bool) -> Vec<Sentence> {
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     for (index, best) in table.contenders.iter().enumerate() {
         let first: Vec<&Ranking> = assessed
             .rankings
@@ -301,10 +301,10 @@ fn durability_sentences(table: &Table, assessed: &Assessed, wanted: &dyn Fn(usiz
             cells.sort_unstable();
             cells.dedup();
             let text = format!("Not equally safe: {} lacks {}.", best.name, parts.join(", and lacks "));
-            said.push(Sentence { text, operation: None, cells });
+            lines.push(Sentence { text, operation: None, cells });
         }
     }
-    said
+    lines
 }
 
 /// Name of an operation in a sentence.

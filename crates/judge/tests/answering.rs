@@ -40,16 +40,16 @@ fn the_one_that_is_never_far_behind_is_taken_and_its_bound_said() {
 #[test]
 fn before_there_is_a_bound_the_one_that_is_least_far_behind_leads() {
     let two = |bake: Bake| bake.time("read").at("ext4", 13.0, &CALM[..2]).at("xfs", 10.0, &CALM[..2]);
-    let told = |bake: &Bake| {
+    let shown = |bake: &Bake| {
         let group = answer(&bake.table).unwrap().groups.remove(0);
         let (leading, ratio) = group.leading.unwrap();
         (bake.table.contenders[leading].name.clone(), (ratio * 10.0).round() / 10.0, group.take.is_some())
     };
     // In a row with enough samples ext4 is ahead; in the other, which has two, it is further behind.
     let first = || Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 11.0, &CALM_TOO);
-    assert_eq!(told(&first()), ("ext4".into(), 1.0, true));
-    assert_eq!(told(&two(first())), ("xfs".into(), 1.1, false));
-    assert_eq!(told(&two(Bake::new())), ("xfs".into(), 1.0, false));
+    assert_eq!(shown(&first()), ("ext4".into(), 1.0, true));
+    assert_eq!(shown(&two(first())), ("xfs".into(), 1.1, false));
+    assert_eq!(shown(&two(Bake::new())), ("xfs".into(), 1.0, false));
 }
 
 #[test]

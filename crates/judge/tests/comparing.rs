@@ -208,14 +208,14 @@ fn a_comparison_of_one_run_says_what_its_table_says() {
             assert_eq!(row.interval, other.interval);
             let back = &compare_contenders(side(other.contender), side(ranking.best)).rows[operation];
             assert!((back.ratio * row.ratio - 1.0).abs() < 1e-9);
-            let said = (row.change, back.change);
+            let output = (row.change, back.change);
             let want = match other.relation {
                 judge::Relation::Worse => (Change::Worse, Change::Better),
                 judge::Relation::LikelyWorse => (Change::LikelyWorse, Change::LikelyBetter),
                 judge::Relation::Tie => (Change::Same, Change::Same),
                 _ => (Change::Unresolved, Change::Unresolved),
             };
-            assert_eq!(said, want);
+            assert_eq!(output, want);
         }
     }
 }

@@ -9,9 +9,9 @@ use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 #[test]
 fn the_best_its_tie_and_how_much_worse_the_third_is() {
     let bake = Bake::new().time("create").at("xfs", 10.0, &CALM).at("ext4", 10.02, &CALM_TOO).at("btrfs", 16.0, &CALM);
-    let said = bake.sentences();
-    assert!(said.starts_with("For small-files create (cold) on this device: "), "{said}");
-    assert!(said.contains("xfs and ext4 are as good as each other; btrfs 1.6x slower ("), "{said}");
+    let sentence = bake.sentences();
+    assert!(sentence.starts_with("For small-files create (cold) on this device: "), "{sentence}");
+    assert!(sentence.contains("xfs and ext4 are as good as each other; btrfs 1.6x slower ("), "{sentence}");
     let judged = bake.judge();
     let ranking = &judged.rankings[0];
     assert!(!ranking.won);
@@ -25,8 +25,8 @@ fn the_best_its_tie_and_how_much_worse_the_third_is() {
 #[test]
 fn a_winner_of_a_rate_has_the_highest() {
     let bake = Bake::new().rate("read").at("ext4", 200.0, &CALM).at("btrfs", 100.0, &CALM_TOO);
-    let said = bake.sentences();
-    assert!(said.contains("ext4 is best; btrfs 2.0x slower ("), "{said}");
+    let sentence = bake.sentences();
+    assert!(sentence.contains("ext4 is best; btrfs 2.0x slower ("), "{sentence}");
     assert!(bake.judge().rankings[0].won);
 }
 
@@ -34,8 +34,8 @@ fn a_winner_of_a_rate_has_the_highest() {
 fn what_is_too_wide_is_unresolved_and_not_a_tie() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.5, &WILD_TOO);
     assert_eq!(bake.judge().rankings[0].others[0].relation, Relation::Unresolved);
-    let said = bake.sentences();
-    assert!(said.contains("can't tell yet: ext4 is ahead (not proven), xfs at most"), "{said}");
+    let sentence = bake.sentences();
+    assert!(sentence.contains("can't tell yet: ext4 is ahead (not proven), xfs at most"), "{sentence}");
 }
 
 #[test]
@@ -208,14 +208,15 @@ fn ages_are_ranked_apart_and_held_against_each_other() {
     assert!(judged.rankings.iter().all(|ranking| ranking.others.len() == 1));
     assert_eq!((judged.ageing.len(), judged.ageing[0].others[0].relation), (2, Relation::Worse));
     assert_eq!(judged.ageing[1].others[0].relation, Relation::Tie);
-    let said = bake.sentences();
+    let sentence = bake.sentences();
     assert!(
-        said.contains("and xfs are as good as each other") || said.contains("and ext4 are as good as each other"),
-        "{said}"
+        sentence.contains("and xfs are as good as each other")
+            || sentence.contains("and ext4 are as good as each other"),
+        "{sentence}"
     );
-    assert!(said.contains("; after ageing (old 80%) xfs is best, ext4 2.0x slower ("), "{said}");
-    assert!(said.contains("of ext4, fresh is best, old 80% 2.0x slower"), "{said}");
-    assert!(said.contains("of xfs, fresh and old 80% are as good as each other"), "{said}");
+    assert!(sentence.contains("; after ageing (old 80%) xfs is best, ext4 2.0x slower ("), "{sentence}");
+    assert!(sentence.contains("of ext4, fresh is best, old 80% 2.0x slower"), "{sentence}");
+    assert!(sentence.contains("of xfs, fresh and old 80% are as good as each other"), "{sentence}");
 }
 
 #[test]

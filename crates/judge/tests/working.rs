@@ -163,10 +163,10 @@ fn output_and_reads_of_programs_tell_too() {
 #[test]
 fn zeros_on_a_compressing_filesystem_come_with_a_sentence_before_the_verdict() {
     let bake = two(known(300.0 * MB, 301.0 * MB), known(300.0 * MB, 10.0 * MB));
-    let said = bake.sentences();
+    let sentence = bake.sentences();
     let first = "In small-files build (cold) most of the data never reached the device: xfs wrote 300 MB, of which the device took 10 MB \
                  (compressed, deduplicated or left out as zeros). For small-files build (cold) on this device: xfs is best";
-    assert!(said.starts_with(first), "{said}");
+    assert!(sentence.starts_with(first), "{sentence}");
     // The same by a program whose calls are counted.
     let kept = |device: f64| Work { kept: Some(device), ..program(1.0, 300.0 * MB, device) };
     assert_eq!(kinds(kept(301.0 * MB), kept(10.0 * MB)), [DoubtKind::NotStored]);

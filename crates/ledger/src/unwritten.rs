@@ -27,12 +27,12 @@ pub(crate) fn can_be_written(path: &Path) -> bool {
 /// # Errors
 /// The error of the system or SQLite.
 pub(crate) fn open(path: &Path) -> Result<Opened, String> {
-    let said = |error: rusqlite::Error| error.to_string();
+    let failed = |error: rusqlite::Error| error.to_string();
     let path = path.canonicalize().map_err(|error| error.to_string())?;
     let log = beside(&path, "-wal").metadata().map_or(0, |found| found.len());
     if log == 0 && !beside(&path, "-shm").exists() {
         // No process has it open, so it does not change; opened otherwise, SQLite would need files next to it.
-        return Ok((connect(&uri(&path), OpenFlags::SQLITE_OPEN_URI).map_err(said)?, None));
+        return Ok((connect(&uri(&path), OpenFlags::SQLITE_OPEN_URI).map_err(failed)?, None));
     }
     let shared = connect(&path, OpenFlags::empty());
     if let Ok(connection) = shared.and_then(|connection| readable(&connection).map(|()| connection)) {

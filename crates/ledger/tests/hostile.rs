@@ -47,21 +47,21 @@ impl Trap {
     /// The error of each way in: reading, writing, importing.
     fn refusals(&self) -> Vec<String> {
         let path = self.path();
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for access in [Access::Read, Access::Write] {
-            said.extend(
+            lines.extend(
                 Ledger::open(&path, access).and_then(|ledger| all_of(&ledger)).err().map(|error| error.to_string()),
             );
         }
-        said.extend(import_file(&path).err().map(|error| error.to_string()));
-        said
+        lines.extend(import_file(&path).err().map(|error| error.to_string()));
+        lines
     }
 
     /// Every way in refuses it, with these words in one sentence.
     fn assert_refused(&self, words: &str) {
-        let said = self.refusals();
-        assert_eq!(said.len(), 3, "some way in takes it: {said:?}");
-        for sentence in said {
+        let output = self.refusals();
+        assert_eq!(output.len(), 3, "some way in takes it: {output:?}");
+        for sentence in output {
             assert!(sentence.contains(words) && sentence.len() < SENTENCE, "{sentence}");
         }
     }

@@ -40,13 +40,13 @@ fn close(value: Option<f64>, expected: f64) -> bool {
 fn fio_gives_its_own_rates_back() {
     let text = String::from_utf8(sample("fio-randread-plus.json")).expect("text");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let told = &json["jobs"][0]["read"];
+    let results = &json["jobs"][0]["read"];
     let imported = read("fio-randread-plus.json");
     let phase = phase(&imported, 0, "randread-read");
-    assert!(close(rate(phase), told["iops"].as_f64().expect("a rate")));
-    assert_eq!(phase.outcome.bytes_read, told["io_bytes"].as_u64().expect("bytes"));
+    assert!(close(rate(phase), results["iops"].as_f64().expect("a rate")));
+    assert_eq!(phase.outcome.bytes_read, results["io_bytes"].as_u64().expect("bytes"));
     let latency = &phase.outcome.groups[0].latency["item"];
-    assert_eq!(latency.count, told["clat_ns"]["N"].as_u64().expect("a count"));
+    assert_eq!(latency.count, results["clat_ns"]["N"].as_u64().expect("a count"));
     assert_eq!(imported.contenders[0].label, "fio-randread-plus");
     assert!(matches!(&imported.run.new.origin, Origin::Foreign { program, .. } if program.starts_with("fio ")));
 }

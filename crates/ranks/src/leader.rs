@@ -103,8 +103,8 @@ impl<'a> Leader<'a> {
         self.owner = Some(caller.number);
         self.program = Some(program.clone());
         let (prefix, marked) = (self.prefix.clone(), mark.as_ref().map(|mark| mark.0.clone()));
-        let said = self.said(&Asked::Load { program: Box::new(program), prefix, mark: marked })?;
-        let lacking = said.into_iter().find_map(|reply| match reply {
+        let note = self.said(&Asked::Load { program: Box::new(program), prefix, mark: marked })?;
+        let lacking = note.into_iter().find_map(|reply| match reply {
             Reply::Loaded { lacking } => Some(lacking),
             _ => None,
         });
@@ -204,14 +204,14 @@ impl<'a> Leader<'a> {
 
     /// Sums of what the engines read or counted.
     fn summed(&mut self, asked: &Asked) -> Result<Reply, String> {
-        let said = self.said(asked)?;
+        let note = self.said(asked)?;
         let warmed = |reply: &Reply| if let Reply::Warmed { bytes } = reply { Some(*bytes) } else { None };
-        if let Some(bytes) = said.iter().map(warmed).collect::<Option<Vec<u64>>>() {
+        if let Some(bytes) = note.iter().map(warmed).collect::<Option<Vec<u64>>>() {
             return Ok(Reply::Warmed { bytes: bytes.into_iter().sum() });
         }
         let cached =
             |reply: &Reply| if let Reply::Cached { bytes, files } = reply { Some((*bytes, *files)) } else { None };
-        let counted: Vec<(Option<u64>, u64)> = said.iter().filter_map(cached).collect();
+        let counted: Vec<(Option<u64>, u64)> = note.iter().filter_map(cached).collect();
         let (bytes, files) = counted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         Ok(Reply::Cached { bytes: bytes.into_iter().sum(), files: files.into_iter().sum() })
     }

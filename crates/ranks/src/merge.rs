@@ -43,7 +43,7 @@ pub fn merged(parts: &[Part], gathered_bytes: u64) -> Result<PhaseOutcome, Strin
     let groups = of.groups.iter().enumerate();
     let groups = groups.map(|(index, _)| group(parts, &late, index)).collect::<Result<Vec<_>, String>>()?;
     let durable = parts.iter().zip(&late).map(|(part, late)| Some(part.outcome.durable_ns? + late));
-    let said: BTreeSet<String> = parts.iter().flat_map(|part| part.outcome.remarks.iter().cloned()).collect();
+    let lines: BTreeSet<String> = parts.iter().flat_map(|part| part.outcome.remarks.iter().cloned()).collect();
     Ok(PhaseOutcome {
         phase: of.phase,
         pass: of.pass,
@@ -58,7 +58,7 @@ pub fn merged(parts: &[Part], gathered_bytes: u64) -> Result<PhaseOutcome, Strin
         errors: errors(parts),
         verified: verified(parts),
         work_hash: sum(|outcome| outcome.work_hash),
-        remarks: said.into_iter().collect(),
+        remarks: lines.into_iter().collect(),
         commands: Vec::new(),
         told: BTreeMap::new(),
         began_ns: None,
@@ -116,8 +116,8 @@ fn verified(parts: &[Part]) -> Option<Verified> {
         parts.iter().enumerate().filter_map(|(number, part)| Some((number, part.outcome.verified.as_ref()?))).collect();
     let wrong = |(number, verified): &(usize, &Verified)| {
         let number = *number;
-        let said: Vec<String> = verified.first.iter().map(|text| format!("read by client {number}: {text}")).collect();
-        said
+        let shown: Vec<String> = verified.first.iter().map(|text| format!("read by client {number}: {text}")).collect();
+        shown
     };
     (!each.is_empty()).then(|| Verified {
         blocks: each.iter().map(|(_, verified)| verified.blocks).sum(),

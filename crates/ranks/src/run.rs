@@ -55,8 +55,8 @@ fn hosts(fellows: &dyn Fellows, own: &str) -> Vec<String> {
 
 /// Online processors of this machine, including those that this process may not use.
 pub fn processors() -> u64 {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    told.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64
 }
 
 /// Warns if mpirun has bound this rank to some processors, as it does by default with few ranks: the engine,

@@ -33,44 +33,45 @@ pub(crate) fn against_cuts(class: &Durability, survived: &Survived) -> Vec<Strin
 /// The same for a summary: whether anything promised was broken, and how much foreign content appeared.
 pub(crate) fn contradicts(class: &Durability, broken: bool, foreign_bytes: u64) -> Vec<String> {
     let safe = matches!(class.journal, Journaling::Metadata | Journaling::Data | Journaling::Trees);
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if class.flushes == Some(true) && safe && broken {
-        said.push(
+        lines.push(
             "its description states that fsync flushes the disk and that metadata is safe, but guarantees were broken"
                 .into(),
         );
     }
     if class.flushes == Some(false) && !broken {
-        said.push("its description states that fsync flushes nothing, but all guarantees held".into());
+        lines.push("its description states that fsync flushes nothing, but all guarantees held".into());
     }
     // Without flushes a disk keeps no order, whatever the filesystem does.
     let in_order = matches!(class.data, DataMode::Ordered | DataMode::Atomic) && class.flushes != Some(false);
     if in_order && foreign_bytes > 0 {
-        said.push(
+        lines.push(
             "its description states that data is written before its metadata, but files contained foreign data".into(),
         );
     }
-    said
+    lines
 }
 
 /// Contradictions with faults.
 pub(crate) fn against_faults(class: &Durability, faults: &[FaultResult]) -> Vec<String> {
     let of = |name: &str| faults.iter().find(|fault| fault.name == name && fault.blocks > 0);
     let silent = |fault: &FaultResult| fault.verdict == Verdict::Silent;
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     match (class.checksums_data, of("bit-flips").map(silent)) {
         (Some(true), Some(true)) => {
-            said.push("its description states that data has checksums, but reads returned wrong data".into());
+            lines.push("its description states that data has checksums, but reads returned wrong data".into());
         }
         (Some(false), Some(false)) => {
-            said.push("its description states that data has no checksums, but no read returned wrong data".into());
+            lines.push("its description states that data has no checksums, but no read returned wrong data".into());
         }
         _ => {}
     }
     if class.checksums_metadata == Some(true) && of("bit-flips-metadata").is_some_and(silent) {
-        said.push("its description states that metadata has checksums, but a flipped bit in it gave wrong data".into());
+        lines
+            .push("its description states that metadata has checksums, but a flipped bit in it gave wrong data".into());
     }
-    said
+    lines
 }
 
 #[cfg(test)]

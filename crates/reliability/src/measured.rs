@@ -215,8 +215,8 @@ mod tests {
         assert!(shipped.len() >= 15, "{} rows", shipped.len());
         for one in &shipped {
             assert!(one.states >= FEWEST_STATES, "{}", one.contender);
-            let said = contradicts(&one.class, !one.broken.is_empty(), one.foreign_bytes);
-            assert_eq!(said, Vec::<String>::new(), "{}", one.contender);
+            let note = contradicts(&one.class, !one.broken.is_empty(), one.foreign_bytes);
+            assert_eq!(note, Vec::<String>::new(), "{}", one.contender);
         }
     }
 

@@ -102,7 +102,7 @@ pub fn page(findings: &Findings) -> String {
                     h1 { (findings.answers.first().map_or("", String::as_str)) }
                 }
                 main {
-                    section.answer aria-label="Answer" { @for said in findings.answers.iter().skip(1) { p { (said) } } }
+                    section.answer aria-label="Answer" { @for line in findings.answers.iter().skip(1) { p { (line) } } }
                     (table(findings))
                     (seen(findings))
                     section.notes aria-label="Notes" { @for note in &findings.notes { p.quiet.small { (note) } } }
@@ -141,12 +141,12 @@ fn table(findings: &Findings) -> Markup {
 /// The observations where something was broken.
 fn seen(findings: &Findings) -> Markup {
     let rows = || findings.groups.iter().flat_map(|group| &group.rows);
-    let said = |row: &Row| row.cells.iter().any(|cell| cell.seen.is_some());
+    let shown = |row: &Row| row.cells.iter().any(|cell| cell.seen.is_some());
     html! {
-        @if rows().any(said) {
+        @if rows().any(shown) {
             section aria-labelledby="seen" {
                 h2 id="seen" { "What was seen" }
-                @for row in rows().filter(|row| said(row)) {
+                @for row in rows().filter(|row| shown(row)) {
                     h3 { (row.name) }
                     dl.seen {
                         @for (name, cell) in findings.columns.iter().zip(&row.cells) {
@@ -175,10 +175,10 @@ mod tests {
             notes: vec!["1,000 states.".into()],
         };
         let page = page(&findings);
-        for said in
+        for note in
             ["<h1>ext2 did NOT keep it.</h1>", "class=\"broken\"", "&lt;b&gt;data&lt;/b&gt; is gone", "1,000 states."]
         {
-            assert!(page.contains(said), "{said}");
+            assert!(page.contains(note), "{note}");
         }
         assert!(!page.contains("<script"), "nothing of it can act");
     }

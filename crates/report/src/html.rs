@@ -124,7 +124,7 @@ fn answer(view: &View) -> Markup {
             @for beside in &answer.besides { p { (beside) } }
             @for one in &view.variants {
                 @if !one.sentences.is_empty() {
-                    details { summary { "Variants of the work on " (one.name) } ul { @for said in &one.sentences { li { (said) } } } }
+                    details { summary { "Variants of the work on " (one.name) } ul { @for note in &one.sentences { li { (note) } } } }
                 }
             }
             p {

@@ -61,8 +61,8 @@ pub fn show(view: &View, style: Style) -> String {
 /// One workload: its table, notes and verdict.
 pub fn section(view: &View, workload: &WorkloadView, style: Style) -> String {
     let mut text = String::new();
-    let told = workload.scale.is_empty() || workload.name.contains(&workload.scale);
-    let scale = if told { String::new() } else { format!(", {}", workload.scale) };
+    let value = workload.scale.is_empty() || workload.name.contains(&workload.scale);
+    let scale = if value { String::new() } else { format!(", {}", workload.scale) };
     let (title, name) = (safe::terminal(&workload.title), safe::terminal(&format!("({}{scale})", workload.name)));
     let gap = if title.width() + name.width() + 2 > style.width { "\n  " } else { "  " };
     line(&mut text, &format!("{}{gap}{name}", style.paint(Tone::Heading, &title)));
@@ -82,7 +82,7 @@ fn ending(view: &View, style: Style) -> String {
     }
     for row in &view.device {
         let show = |value| row.unit.show(value, None);
-        let said = format!(
+        let shown = format!(
             "The raw device, {}: {} {} ({} to {}, {} samples){}",
             row.title,
             show(row.median),
@@ -92,7 +92,7 @@ fn ending(view: &View, style: Style) -> String {
             row.samples,
             row.remarks.iter().map(|remark| format!("; {remark}")).collect::<String>()
         );
-        say(&said, "  ");
+        say(&shown, "  ");
     }
     for warning in &view.warnings {
         say(&format!("{} {warning}", if style.unicode { "•" } else { "*" }), "  ");

@@ -45,9 +45,9 @@ fn a_run_without_a_change_says_how_little_there_can_be() {
     let (_, pivot) = view.pivot("kernel").expect("kernels were varied");
     let course = pivot.course.as_ref().expect("versions have an order");
     assert!(course.rows.is_empty(), "{course:?}");
-    let said = &course.summary;
-    assert!(said.starts_with("No change is shown in ") && said.contains(" between kernel debian:6.6"), "{said}");
-    assert!(said.contains(", at most "), "{said}");
+    let output = &course.summary;
+    assert!(output.starts_with("No change is shown in ") && output.contains(" between kernel debian:6.6"), "{output}");
+    assert!(output.contains(", at most "), "{output}");
 }
 
 #[test]

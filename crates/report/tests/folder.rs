@@ -210,8 +210,8 @@ fn ratios_in_the_overview_are_the_judges() {
     let text = fs::read_to_string(folder.path().join("tables/overview.csv")).expect("the overview");
     let rows: Vec<_> = view.workloads.iter().flat_map(|workload| &workload.rows).collect();
     for (place, contender) in view.contenders.iter().enumerate() {
-        let told: Vec<Option<f64>> = column(&text, &contender.name).iter().map(|text| text.parse().ok()).collect();
-        assert_eq!(told, rows.iter().map(|row| row.cells[place].ratio).collect::<Vec<_>>(), "{}", contender.name);
+        let lines: Vec<Option<f64>> = column(&text, &contender.name).iter().map(|text| text.parse().ok()).collect();
+        assert_eq!(lines, rows.iter().map(|row| row.cells[place].ratio).collect::<Vec<_>>(), "{}", contender.name);
     }
 }
 
@@ -322,7 +322,7 @@ fn costs_stand_in_every_form_with_all_their_digits() {
     let of = |name: &str| column(&text, name);
     assert!(of("empty_bytes").iter().all(|bytes| *bytes == "134217728"), "{:?}", of("empty_bytes"));
     let at = of("workload").iter().zip(of("contender")).position(|(work, who)| work == "sequential" && who == "ext4");
-    let told: f64 = of("written_per_byte")[at.expect("ext4 was measured")].parse().expect("a number");
+    let output: f64 = of("written_per_byte")[at.expect("ext4 was measured")].parse().expect("a number");
     let mut expected: Vec<f64> = material
         .trials
         .iter()
@@ -330,7 +330,7 @@ fn costs_stand_in_every_form_with_all_their_digits() {
         .map(|trial| (3u64 << 30) as f64 / trial.phases.iter().map(|p| p.outcome.bytes_written).sum::<u64>() as f64)
         .collect();
     expected.sort_by(f64::total_cmp);
-    assert_eq!(told, expected[1], "the median of three");
+    assert_eq!(output, expected[1], "the median of three");
     let json = fs::read_to_string(folder.path().join("results.json")).expect("results.json");
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["costs"][0]["contenders"][0]["make_seconds"], 0.12);

@@ -35,9 +35,9 @@ fn the_best_scheduler_is_found_for_each_filesystem_and_then_the_filesystems_with
     assert_eq!(best, [Standing::Best, Standing::Worse, Standing::Worse]);
     assert!(line.best.iter().flatten().all(|best| best.value != 2), "bfq is nobody's best");
     assert!(pivot.summary[1].starts_with("With xfs, "), "{:?}", pivot.summary);
-    let said = view.answer.besides.first().expect("what was varied is what was asked");
-    assert!(said.starts_with("scheduler matters: bfq is ") && said.contains("with xfs"), "{said}");
-    assert!(!view.answer.besides.iter().any(|said| said.starts_with("filesystem")), "that is the headline's");
+    let output = view.answer.besides.first().expect("what was varied is what was asked");
+    assert!(output.starts_with("scheduler matters: bfq is ") && output.contains("with xfs"), "{output}");
+    assert!(!view.answer.besides.iter().any(|output| output.starts_with("filesystem")), "that is the headline's");
     assert!(
         pivot.summary[3].starts_with("Each with its best scheduler, ext4 is best or tied in "),
         "{:?}",

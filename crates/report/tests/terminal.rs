@@ -137,9 +137,9 @@ fn what_else_it_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
         costs.lines().find(|line| line.starts_with("btrfs ") && line.contains("0.12")).expect("a line of btrfs");
     assert!(btrfs.contains(" 128 ") && btrfs.contains(" any "), "100 MiB and 28 MiB are not free: {btrfs}");
     let options = text.split("Options as requested, and as read back").nth(1).expect("there is such a section");
-    let said = options.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("mkfs -m rmapbt=0: rmapbt=0 (xfs_info)"), "{said}");
-    assert!(said.contains("mkfs -l size=64m: not read back (xfs_info shows the log in blocks"), "{said}");
+    let shown = options.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("mkfs -m rmapbt=0: rmapbt=0 (xfs_info)"), "{shown}");
+    assert!(shown.contains("mkfs -l size=64m: not read back (xfs_info shows the log in blocks"), "{shown}");
 }
 
 #[test]
@@ -163,10 +163,10 @@ fn the_first_screen_is_an_answer_that_fits_a_terminal() {
         let end = full.rfind(sentences.lines().next().expect("a headline")).expect("it stands again at the end");
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = squeezed(&full[end..]);
-        for said in
+        for output in
             view.answer.workloads.iter().map(|one| &one.text).chain(&view.answer.besides).chain(&view.answer.open)
         {
-            assert!(end.contains(&squeezed(said)), "all of it: `{said}` is missing: {end}");
+            assert!(end.contains(&squeezed(output)), "all of it: `{output}` is missing: {end}");
         }
     }
 }
@@ -192,8 +192,8 @@ fn a_variant_after_which_a_crash_may_destroy_data_is_not_the_one_to_take() {
     assert!(ext4.ends_with("but a crash may destroy data."), "{ext4}");
     assert!(btrfs.contains("take processes=8:") && !btrfs.contains('!'), "{btrfs}");
     let warned = view.warnings.join(" ");
-    let said = "In small-files-parallel with processes=8 a crash may destroy data that is written in place: on ext4.";
-    assert!(warned.contains(said), "{warned}");
+    let output = "In small-files-parallel with processes=8 a crash may destroy data that is written in place: on ext4.";
+    assert!(warned.contains(output), "{warned}");
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn variants_of_the_work_are_compared_within_each_contender() {
     assert!(!view.variants.is_empty(), "the work was done with several values of an option");
     for one in &view.variants {
         assert!(!one.sentences.is_empty(), "{one:?}");
-        let told = one.sentences.join(" ");
-        assert!(told.contains('='), "variants are named by what differs: {told}");
+        let sentence = one.sentences.join(" ");
+        assert!(sentence.contains('='), "variants are named by what differs: {sentence}");
         let take = one.take.as_ref().expect("four blocks allow a choice");
         assert!(take.starts_with(&format!("On {} take ", one.name)), "{take}");
     }

@@ -138,8 +138,8 @@ impl Staged for ClientsStage<'_> {
         let (_, refusals) = self.everywhere(true);
         let mut dropped = self.inner.drop_caches()?;
         dropped.complete &= refusals.is_empty();
-        let said = refusals.into_iter().map(|why| format!("caches of a client's machine are not empty: {why}"));
-        dropped.remarks.extend(said);
+        let text = refusals.into_iter().map(|why| format!("caches of a client's machine are not empty: {why}"));
+        dropped.remarks.extend(text);
         Ok(dropped)
     }
 

@@ -335,12 +335,12 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
         median(&phases.iter().filter_map(|phase| value(&phase.evidence)).collect::<Vec<_>>())
     };
     let mut remarks: Vec<String> = Vec::new();
-    let said = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
+    let note = phases.iter().flat_map(|phase| phase.evidence.remarks.iter().chain(&phase.outcome.remarks));
     // Without the error counts, so that equal errors give one remark; the counts are kept with the samples.
     let failing = phases.iter().filter_map(|phase| phase.outcome.errors.first.first());
     let failed: Vec<String> =
         failing.map(|error| format!("some operations failed: {}: {}", error.step, error.message)).collect();
-    for remark in said.chain(&failed).chain(trials.iter().flat_map(|(_, trial)| &trial.remarks)) {
+    for remark in note.chain(&failed).chain(trials.iter().flat_map(|(_, trial)| &trial.remarks)) {
         if !remarks.contains(remark) {
             remarks.push(remark.clone());
         }

@@ -16,8 +16,8 @@ pub fn headline(phase: &PhaseRecord, facts: &PhaseFacts) -> Option<f64> {
         if own.from == DEVICE_WRITTEN {
             return phase.evidence.device_written_bytes.map(|bytes| bytes as f64 / MIB).filter(|value| *value > 0.0);
         }
-        if let Some(told) = phase.outcome.told.get(&own.from) {
-            return Some(*told).filter(|value| *value > 0.0 && value.is_finite());
+        if let Some(text) = phase.outcome.told.get(&own.from) {
+            return Some(*text).filter(|value| *value > 0.0 && value.is_finite());
         }
         let printed = phase.outcome.commands.iter().filter_map(|run| run.figures.get(&own.name)).copied();
         return printed.reduce(|sum, one| sum + one).filter(|value| *value > 0.0 && value.is_finite());

@@ -42,9 +42,9 @@ impl Time {
 }
 
 fn measured(trial: &TrialRecord) -> f64 {
-    let told = trial.phases.iter().filter(|phase| !phase.preparation && phase.counts());
+    let value = trial.phases.iter().filter(|phase| !phase.preparation && phase.counts());
     let of = |outcome: &records::outcome::PhaseOutcome| outcome.durable_ns.unwrap_or(outcome.returned_ns);
-    told.map(|phase| of(&phase.outcome) as f64 / 1e9).sum()
+    value.map(|phase| of(&phase.outcome) as f64 / 1e9).sum()
 }
 
 #[cfg(test)]

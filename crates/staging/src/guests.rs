@@ -22,5 +22,5 @@ pub use boot::boot;
 pub(crate) use boot::{DISK, disks};
 pub use debian::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kernels_here, kernels_known};
 pub use kernel::{fetch_kernel, is_guest, kernel_at_hand, kernel_called, kernel_is_here, kernel_release};
-pub(crate) use stage::{check, check_absent, planned};
 pub use stage::{Guests, Serial, kvm_opens, lacks, memory_of};
+pub(crate) use stage::{check, check_absent, planned};

@@ -35,9 +35,11 @@ pub use filesystems::space::{DeviceNeed, FilesToHold, device_need};
 pub use filesystems::template::PLACES;
 pub use guests::kvm_opens;
 pub use guests::lacks as guests_lack;
-pub use guests::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kernels_here, kernels_known};
 pub use guests::memory_of as guests_memory;
-pub use guests::{Guests, Serial, boot, fetch_kernel, is_guest, kernel_at_hand, kernel_called, kernel_is_here, kernel_release};
+pub use guests::{DebianKernel, DebianKernels, UnreadSuite, debian_kernels, kernels_here, kernels_known};
+pub use guests::{
+    Guests, Serial, boot, fetch_kernel, is_guest, kernel_at_hand, kernel_called, kernel_is_here, kernel_release,
+};
 pub use modelled::{Ceiling, check_disk};
 pub use remote::{Asked, Beside, Link, Peer, Pipe, Remote, Transport, serve};
 pub use served::{ServedFolder, Serving};

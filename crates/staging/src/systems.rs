@@ -60,10 +60,10 @@ pub(crate) fn versions(filesystem: &Filesystem, journal: &Journal) -> Vec<String
 pub(crate) fn versions_in_guest(filesystem: &Filesystem, kernel: &str, journal: &Journal) -> Option<String> {
     let folder = tools::folder_for(filesystem, kernel).filter(|own| tools::folder(filesystem).as_ref() != Some(own))?;
     let prefix = tools::before(&folder);
-    let mut told: Vec<String> =
+    let mut lines: Vec<String> =
         filesystem.tools.iter().filter_map(|need| told_version(need, &prefix, journal)).collect();
-    told.dedup();
-    (!told.is_empty()).then(|| format!("its tools in the guest are {}", told.join(", ")))
+    lines.dedup();
+    (!lines.is_empty()).then(|| format!("its tools in the guest are {}", lines.join(", ")))
 }
 
 /// Inspects all of them.

@@ -170,12 +170,12 @@ fn what_is_open_is_not_unmounted_for_a_cold_start_and_its_caches_are_dropped_ins
         let open = std::fs::File::open(stage.root().join("file")).expect("opened");
         let dropped = stage.drop_caches().expect("the stage goes on");
         assert_eq!(dropped.start.way, ColdWay::Drop);
-        let told = |remark: &String| {
+        let text = |remark: &String| {
             let parts =
                 ["could not be unmounted", "which is in use by", &format!("({}) by ", std::process::id()), "/file"];
             parts.iter().all(|part| remark.contains(part))
         };
-        assert!(dropped.remarks.iter().any(told), "{dropped:?}");
+        assert!(dropped.remarks.iter().any(text), "{dropped:?}");
         drop(open);
         assert_eq!(stage.drop_caches().expect("nothing is open").start.way, ColdWay::Remount);
         assert_eq!(read_file(stage, "file"), 1 << 20);

@@ -247,8 +247,8 @@ fn a_device_that_only_a_thread_has_open_is_refused() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("started");
-    let mut said = [0; 5];
-    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut said).expect("it says when it is open");
+    let mut output = [0; 5];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut output).expect("it says when it is open");
     let refused = Bench::new().open(&disk.place()).map(|_| ());
     child.kill().expect("ours");
     child.wait().expect("gone");

@@ -217,8 +217,8 @@ fn what_was_put_in_the_place_of_a_killed_runs_image_stays() {
             _ => symlink(&target, &image).expect("linked"),
         }
         let cleaned = clean(&of(pid, folder), &bench);
-        let said = format!("{cleaned:?}");
-        assert!(said.contains("is not the image that run"), "{kind}: {said}");
+        let text = format!("{cleaned:?}");
+        assert!(text.contains("is not the image that run"), "{kind}: {text}");
         assert!(of(pid, folder).is_empty(), "{kind}: it is said once and stops nobody");
         assert!(image.symlink_metadata().is_ok() && elsewhere.exists(), "{kind}");
         assert_eq!(std::fs::read_to_string(&target).expect("there"), "precious");

@@ -101,11 +101,11 @@ fn the_engines_lines_pass_both_ways_and_end_with_it() {
     let mut remote = staged(folder.path());
     let Engine::Elsewhere(mut line) = remote.engine().expect("it starts") else { panic!("it is elsewhere") };
     let mut replies = BufReader::new(line.output);
-    for said in ["one\n", "> two, which begins as a mark does\n", "\n", "{\"alive\":3}\n"] {
-        line.input.write_all(said.as_bytes()).and_then(|()| line.input.flush()).expect("it is told");
+    for printed in ["one\n", "> two, which begins as a mark does\n", "\n", "{\"alive\":3}\n"] {
+        line.input.write_all(printed.as_bytes()).and_then(|()| line.input.flush()).expect("it is told");
         let mut heard = String::new();
         replies.read_line(&mut heard).expect("it answers");
-        assert_eq!(heard, said);
+        assert_eq!(heard, printed);
     }
     remote.sync().expect("the stage answers beside it");
     (line.hang_up)();
@@ -123,9 +123,9 @@ fn whoever_serves_ends_at_a_question_that_is_none_and_takes_down_what_stands() {
         let (mut stream, serving) = served(folder.path());
         stream.write_all(nonsense.as_bytes()).expect("it is said");
         stream.shutdown(std::net::Shutdown::Write).expect("and no more");
-        let mut said = String::new();
-        stream.read_to_string(&mut said).expect("it says hello and ends");
-        assert!(said.starts_with("{\"hello\":"), "{said}");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("it says hello and ends");
+        assert!(text.starts_with("{\"hello\":"), "{text}");
         serving.join().expect("it ended in order");
         assert_eq!(entries(folder.path()), 0);
     }

@@ -164,8 +164,8 @@ fn a_file_that_a_process_can_write_is_refused_and_one_that_is_only_read_is_not()
     let started =
         std::process::Command::new("python3").args(["-c", mapper, &path]).stdout(std::process::Stdio::piped()).spawn();
     let Ok(mut child) = started else { return };
-    let mut said = [0; 7];
-    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut said).expect("it maps");
+    let mut output = [0; 7];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut output).expect("it maps");
     let text = refusal(&device.0, &[&path]);
     child.kill().expect("ours");
     child.wait().expect("gone");

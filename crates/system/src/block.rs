@@ -118,8 +118,8 @@ impl Sysfs for BlockDevice {
     }
 
     fn event(&self, field: &str) -> Option<String> {
-        let told = crate::text(sysfs(self.number)?.join("uevent"))?;
-        let value = told.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix('='))?;
+        let shown = crate::text(sysfs(self.number)?.join("uevent"))?;
+        let value = shown.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix('='))?;
         Some(value.to_string()).filter(|value| !value.is_empty())
     }
 }

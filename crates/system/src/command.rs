@@ -273,10 +273,10 @@ impl Command {
     }
 
     /// The record of a command that was started earlier and has ended: its last output, and a remark.
-    pub fn record_of(&self, status: Option<i32>, said: String, remark: &str) -> Record {
+    pub fn record_of(&self, status: Option<i32>, note: String, remark: &str) -> Record {
         Record {
             status,
-            stdout: said,
+            stdout: note,
             remark: Some(remark.into()),
             ..Record::begun(self.argv.clone(), &Journal::new())
         }
@@ -339,12 +339,12 @@ impl Command {
     }
 
     fn error(&self, what: Failure, record: &Record) -> CommandError {
-        let said = [&record.stderr, &record.stdout]
+        let note = [&record.stderr, &record.stdout]
             .into_iter()
             .map(|text| text.trim())
             .find(|text| !text.is_empty())
             .unwrap_or("");
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = note.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let mut hints: Vec<String> = self.hint.iter().cloned().collect();
         if what == Failure::Missing {
             hints.extend(tool_environment::here().remarks().iter().cloned());

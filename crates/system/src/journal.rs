@@ -131,10 +131,10 @@ fn quoted(word: &str) -> String {
 
 /// Error text for a program that ended before it could be inspected: that fact, and the last line of its output.
 pub(crate) fn ended_at_once(log: &Path) -> Box<str> {
-    let mut said = Vec::new();
-    let read = File::open(log).and_then(|file| file.take(MOST_SAID).read_to_end(&mut said));
-    let said = String::from_utf8_lossy(&said);
-    match said.lines().rfind(|line| !line.trim().is_empty()).filter(|_| read.is_ok()) {
+    let mut notes = Vec::new();
+    let read = File::open(log).and_then(|file| file.take(MOST_SAID).read_to_end(&mut notes));
+    let notes = String::from_utf8_lossy(&notes);
+    match notes.lines().rfind(|line| !line.trim().is_empty()).filter(|_| read.is_ok()) {
         Some(last) => format!("it ended at once: {}", last.trim()).into(),
         None => "it ended at once".into(),
     }

@@ -71,12 +71,12 @@ pub fn loops() -> Vec<Loop> {
 /// This device as a loop device; None if it is not one or has no file.
 pub fn of(device: &BlockDevice) -> Option<Loop> {
     let file = device.backing_file.clone().filter(|_| device.parent.is_none())?;
-    let told = status(&device.path);
-    let offset = match &told {
+    let value = status(&device.path);
+    let offset = match &value {
         Some(info) => info.offset,
         None => crate::number(format!("/sys/block/{}/loop/offset", device.name)).unwrap_or(0),
     };
-    let target = told.map(|info| info.target()).or_else(|| Target::of(&file));
+    let target = value.map(|info| info.target()).or_else(|| Target::of(&file));
     let (name, number) = (device.name.clone(), device.number);
     Some(Loop { name, number, target, file, offset, size_bytes: device.size_bytes })
 }

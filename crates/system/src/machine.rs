@@ -177,7 +177,7 @@ fn container() -> Option<String> {
 
 /// As systemd-detect-virt, but without needing systemd: the kernel's own report, then firmware, then guest drivers, then the CPU flag.
 fn hypervisor(product: Option<&str>) -> (String, String) {
-    let told = |kind: &str, by: &str| (kind.to_string(), by.to_string());
+    let shown = |kind: &str, by: &str| (kind.to_string(), by.to_string());
     if let Some(kind) = crate::text("/sys/hypervisor/type") {
         return (kind, "/sys/hypervisor/type".into());
     }
@@ -195,21 +195,21 @@ fn hypervisor(product: Option<&str>) -> (String, String) {
     ];
     let named = product.and_then(|product| makers.iter().find(|(maker, _)| product.contains(maker)));
     if let Some((_, kind)) = named {
-        return told(kind, "firmware");
+        return shown(kind, "firmware");
     }
     if Path::new("/sys/module/kvm_pvm").exists() || clock_is("kvm-clock") {
-        return told("kvm", "guest drivers of the kernel");
+        return shown("kvm", "guest drivers of the kernel");
     }
     if clock_is("hyperv") {
-        return told("microsoft", "clock sources of the kernel");
+        return shown("microsoft", "clock sources of the kernel");
     }
     let flagged = crate::text("/proc/cpuinfo").is_some_and(|info| {
         info.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
     });
     if flagged {
-        return told("unknown", "the processor's hypervisor flag");
+        return shown("unknown", "the processor's hypervisor flag");
     }
-    told("none", "no sign of a hypervisor")
+    shown("none", "no sign of a hypervisor")
 }
 
 fn clock_is(name: &str) -> bool {

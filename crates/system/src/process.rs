@@ -154,9 +154,9 @@ fn pid_namespace_of(process: &str) -> String {
 }
 
 fn names_owner(pid: u32, owner: Process) -> bool {
-    let told = format!("{}={owner}", OWNER_VARIABLE);
+    let text = format!("{}={owner}", OWNER_VARIABLE);
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|variable| variable == told.as_bytes())
+    environment.split(|byte| *byte == 0).any(|variable| variable == text.as_bytes())
 }
 
 /// The id of this installation, which survives a reboot (machine-id(5)); empty where there is none.

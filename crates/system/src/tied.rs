@@ -88,9 +88,9 @@ mod tests {
         let mut run = Command::new(std::env::current_exe().expect("this program"));
         let run = run.args(["--exact", name, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped()).spawn();
         let mut run = run.expect("it starts");
-        let said = BufReader::new(run.stdout.take().expect("piped"));
-        let told = said.lines().map_while(Result::ok).find_map(|line| Some(line.split_once("sleeps: ")?.1.to_string()));
-        let sleep: u32 = told.expect("it says which").trim().parse().expect("a number");
+        let note = BufReader::new(run.stdout.take().expect("piped"));
+        let text = note.lines().map_while(Result::ok).find_map(|line| Some(line.split_once("sleeps: ")?.1.to_string()));
+        let sleep: u32 = text.expect("it says which").trim().parse().expect("a number");
         std::thread::sleep(Duration::from_millis(100));
         assert!(lives(sleep), "the thread that asked for it is gone, and the process is not");
         run.kill().expect("killed");

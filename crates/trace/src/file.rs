@@ -113,8 +113,8 @@ impl<R: BufRead> Lines<R> {
             return Err(format!("it ends before line {}: it is truncated", self.number));
         }
         serde_json::from_slice(&line).map_err(|error| {
-            let said: String = error.to_string().chars().take(SAID).collect();
-            format!("line {}: {said}", self.number)
+            let text: String = error.to_string().chars().take(SAID).collect();
+            format!("line {}: {text}", self.number)
         })
     }
 }

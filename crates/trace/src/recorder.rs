@@ -279,8 +279,8 @@ fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
-    if let Some(lost) = said.lines().find(|line| line.contains("Lost ")) {
+    let shown = fs::read_to_string(place.join("errors")).unwrap_or_default();
+    if let Some(lost) = shown.lines().find(|line| line.contains("Lost ")) {
         return Err(format!(
             "the command started processes faster than bpftrace could record them ({lost}); try `--with strace`"
         ));
@@ -332,15 +332,15 @@ fn ready(watcher: &mut Child, place: &Path) -> Result<(), String> {
         }
         let ended = watcher.try_wait().ok().flatten();
         if ended.is_some() || begun.elapsed() > PATIENCE {
-            let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
-            let said = said
+            let text = fs::read_to_string(place.join("errors")).unwrap_or_default();
+            let text = text
                 .lines()
                 .filter(|line| !line.trim().is_empty() && !line.contains("RLIMIT_MEMLOCK"))
                 .take(2)
                 .collect::<Vec<_>>()
                 .join(" / ");
-            let said = if said.is_empty() { "bpftrace did not start to record".to_owned() } else { said };
-            return Err(said.trim().to_owned());
+            let text = if text.is_empty() { "bpftrace did not start to record".to_owned() } else { text };
+            return Err(text.trim().to_owned());
         }
         std::thread::sleep(Duration::from_millis(20));
     }

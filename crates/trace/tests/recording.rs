@@ -92,8 +92,8 @@ fn who_reads_from_a_pipe_comes_after_who_writes_into_it() {
     let ((_, writer), (reading, reader)) = (at("a"), at("c"));
     assert_ne!(writer, reader);
     let waits = trace.actions[..reading].iter().filter(|action| action.thread == reader && action.call == Call::Wait);
-    let told: Vec<u32> = waits.flat_map(|action| &action.after).copied().collect();
-    assert!(told.iter().any(|action| trace.actions[*action as usize].thread == writer), "{told:?}");
+    let lines: Vec<u32> = waits.flat_map(|action| &action.after).copied().collect();
+    assert!(lines.iter().any(|action| trace.actions[*action as usize].thread == writer), "{lines:?}");
     let slept: u64 = trace
         .actions
         .iter()

@@ -144,24 +144,24 @@ impl Chosen {
             }
             None => false,
         });
-        let mut said = vec![format!(
+        let mut text = vec![format!(
             "Claims: {} of {} can be tested here: {}",
             self.claims.values().sum::<u32>(),
             self.of,
             self.claims.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
         )];
-        let Some(budget) = sampling.budget_seconds else { return said };
+        let Some(budget) = sampling.budget_seconds else { return text };
         let blocks = sampling.samples.unwrap_or(sampling.blocks.0).max(LEAST_BLOCKS);
         loop {
             let costs: Vec<f64> = works.iter().map(|work| cost(work, entries) * f64::from(blocks)).collect();
             if works.len() < 2 || costs.iter().sum::<f64>() <= budget {
-                return said;
+                return text;
             }
             let worth =
                 |at: usize| f64::from(self.claims.get(&works[at].name).copied().unwrap_or(0)) / costs[at].max(1.0);
-            let Some(least) = (0..works.len()).min_by(|&a, &b| worth(a).total_cmp(&worth(b))) else { return said };
+            let Some(least) = (0..works.len()).min_by(|&a, &b| worth(a).total_cmp(&worth(b))) else { return text };
             let gone = works.remove(least);
-            said.push(format!(
+            text.push(format!(
                 "Left out to stay within the budget: {}; {blocks} rounds of it would take about {}",
                 gone.name,
                 judge::duration(costs[least])

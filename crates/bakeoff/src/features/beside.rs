@@ -50,16 +50,16 @@ pub fn published(probed: &[Probed]) -> Result<Vec<Beside>, Failure> {
     let mut beside = Vec::new();
     for line in &read.features {
         let Some((_, keys)) = ABOUT.iter().find(|(known, _)| *known == line.feature) else { continue };
-        for (filesystem, said) in read.filesystems.iter().zip(&line.answers) {
+        for (filesystem, note) in read.filesystems.iter().zip(&line.answers) {
             if let Some(one) = probed.iter().find(|one| one.name == *filesystem) {
-                beside.push(cell(one, (&line.source, &line.feature, said), keys));
+                beside.push(cell(one, (&line.source, &line.feature, note), keys));
             }
         }
     }
     Ok(beside)
 }
 
-fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&str]) -> Beside {
+fn cell(probed: &Probed, (source, feature, note): (&str, &str, &str), keys: &[&str]) -> Beside {
     let answers: Vec<_> = keys.iter().filter_map(|key| Some((*key, probed.answer(key)?))).collect();
     let found = match answers.as_slice() {
         [(_, one)] => one.text.clone(),
@@ -69,12 +69,12 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
             .collect::<Vec<_>>()
             .join(", "),
     };
-    let agrees = match said {
+    let agrees = match note {
         "yes" | "no" => {
             let has: Vec<bool> = answers.iter().filter_map(|(_, answer)| answer.has).collect();
-            (!has.is_empty()).then(|| has.contains(&true) == (said == "yes"))
+            (!has.is_empty()).then(|| has.contains(&true) == (note == "yes"))
         }
-        _ => literature::range(said).zip(answers.first().and_then(|(_, answer)| answer.amount)).map(
+        _ => literature::range(note).zip(answers.first().and_then(|(_, answer)| answer.amount)).map(
             |((low, high), amount)| {
                 let amount = amount as f64;
                 amount >= low * (1.0 - SAME) && amount <= high * (1.0 + SAME)
@@ -85,7 +85,7 @@ fn cell(probed: &Probed, (source, feature, said): (&str, &str, &str), keys: &[&s
         source: source.into(),
         feature: feature.into(),
         filesystem: probed.name.clone(),
-        published: said.into(),
+        published: note.into(),
         keys: keys.iter().map(|key| (*key).to_owned()).collect(),
         found,
         agrees,
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn sizes_agree_within_their_range_and_a_block_beside_it() {
         let agrees =
-            |said: &str, bytes| cell(&probed("file_size", amount(bytes)), ("s", "f", said), &["file_size"]).agrees;
+            |note: &str, bytes| cell(&probed("file_size", amount(bytes)), ("s", "f", note), &["file_size"]).agrees;
         assert_eq!(agrees("16 GB to 16 TB (depends on block size)", (16 << 40) - 4096), Some(true));
         assert_eq!(agrees("256 B", 255), Some(false));
         assert_eq!(agrees("255 B", 255), Some(true));

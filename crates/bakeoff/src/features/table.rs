@@ -39,37 +39,37 @@ fn differences(beside: &[Beside], width: usize) -> String {
 
 /// Every answer with the test behind it.
 pub fn how(probed: &[Probed], width: usize) -> String {
-    let mut said = String::new();
+    let mut shown = String::new();
     for one in probed {
-        said.push_str(&format!("{}\n", text::harmless(&one.heading())));
+        shown.push_str(&format!("{}\n", text::harmless(&one.heading())));
         for feature in &one.features {
             let answer = &feature.answer;
-            let told = format!("{}: {}; {}", feature.title, answer.text, answer.how);
-            said.push_str(&text::wrapped(&told, width, "  ", "      "));
+            let printed = format!("{}: {}; {}", feature.title, answer.text, answer.how);
+            shown.push_str(&text::wrapped(&printed, width, "  ", "      "));
         }
-        said.push('\n');
+        shown.push('\n');
     }
-    said
+    shown
 }
 
 /// As a Markdown table.
 pub fn markdown(probed: &[Probed], beside: &[Beside]) -> String {
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let names: Vec<String> = probed.iter().map(|one| cell(&one.heading())).collect();
-    let mut said = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    let mut shown = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for (key, title) in QUESTIONS {
         let answers = probed.iter().map(|one| cell(one.answer(key).map_or("?", |answer| answer.text.as_str())));
-        said.push_str(&format!("| {title} | {} |\n", answers.collect::<Vec<_>>().join(" | ")));
+        shown.push_str(&format!("| {title} | {} |\n", answers.collect::<Vec<_>>().join(" | ")));
     }
     if !beside.is_empty() {
-        said.push_str("\n| published | filesystem | there | here | same |\n|---|---|---|---|---|\n");
+        shown.push_str("\n| published | filesystem | there | here | same |\n|---|---|---|---|---|\n");
     }
     for one in beside {
         let same = one.agrees.map_or("?", |agrees| if agrees { "yes" } else { "no" });
         let cells = [&one.feature, &one.filesystem, &one.published, &one.found].map(|text| cell(text));
-        said.push_str(&format!("| {} | {same} |\n", cells.join(" | ")));
+        shown.push_str(&format!("| {} | {same} |\n", cells.join(" | ")));
     }
-    said
+    shown
 }
 
 /// As CSV: a row for each answer, with the published value.

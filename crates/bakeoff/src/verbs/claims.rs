@@ -184,15 +184,15 @@ fn nearest(material: &Material, published: &Published) -> Vec<NearestForm> {
 
 fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
     let width = text::width();
-    let mut said = format!("Claims tested with run {}\n", material.run.id);
+    let mut shown = format!("Claims tested with run {}\n", material.run.id);
     let scales: Vec<String> =
         material.run.new.works.iter().map(|work| format!("{} {}", work.name, work.scale)).collect();
-    said.push_str(&text::wrapped(&format!("Workloads: {}", scales.join(", ")), width, "", "  "));
-    said.push_str(&text::wrapped(&format!("Device: {}", device(material)), width, "", "  "));
-    said.push('\n');
+    shown.push_str(&text::wrapped(&format!("Workloads: {}", scales.join(", ")), width, "", "  "));
+    shown.push_str(&text::wrapped(&format!("Device: {}", device(material)), width, "", "  "));
+    shown.push('\n');
     let pairs = || claims.iter().zip(verdicts);
     for (claim, verdict) in pairs().filter(|(_, verdict)| !matches!(verdict.outcome, ClaimOutcome::NotTestable(_))) {
-        said.push_str(&one(claim, verdict, &nearest(material, claim), width));
+        shown.push_str(&one(claim, verdict, &nearest(material, claim), width));
     }
     let count = |wanted: ClaimOutcome| verdicts.iter().filter(|verdict| verdict.outcome == wanted).count();
     let (holds, reversed) = (count(ClaimOutcome::Holds), count(ClaimOutcome::Reversed));
@@ -202,20 +202,20 @@ fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) ->
     let sum = format!(
         "{tested} of {all} claims tested: {holds} {hold}, {reversed} reversed, {open} with no difference shown."
     );
-    said.push_str(&text::wrapped(&sum, width, "", "  "));
+    shown.push_str(&text::wrapped(&sum, width, "", "  "));
     let mut reasons: IndexMap<&str, Vec<&str>> = IndexMap::new();
     for (claim, verdict) in pairs() {
         let ClaimOutcome::NotTestable(why) = &verdict.outcome else { continue };
         reasons.entry(why).or_default().push(&claim.claim.id);
     }
     if tested < claims.len() {
-        said.push_str(&format!("\nNot testable in this run: {} of {}\n", claims.len() - tested, claims.len()));
+        shown.push_str(&format!("\nNot testable in this run: {} of {}\n", claims.len() - tested, claims.len()));
     }
     for (why, ids) in reasons {
-        said.push_str(&text::wrapped(&format!("{why}:"), width, "  ", "  "));
-        said.push_str(&text::wrapped(&ids.join(", "), width, "      ", "      "));
+        shown.push_str(&text::wrapped(&format!("{why}:"), width, "  ", "  "));
+        shown.push_str(&text::wrapped(&ids.join(", "), width, "      ", "      "));
     }
-    said
+    shown
 }
 
 fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], width: usize) -> String {
@@ -226,12 +226,12 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
         ClaimOutcome::NoDifferenceShown => "OPEN",
         ClaimOutcome::NotTestable(_) => "UNTESTED",
     };
-    let mut said = text::wrapped(&claim.statement, width, &format!("{outcome:<11}"), INDENT);
-    said.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
+    let mut shown = text::wrapped(&claim.statement, width, &format!("{outcome:<11}"), INDENT);
+    shown.push_str(&text::wrapped(&verdict.text, width, INDENT, INDENT));
     for form in nearest {
         let differs: Vec<String> = form.differs.iter().map(|one| format!("{} ({})", one.what, one.why)).collect();
-        let told = format!("Tested in its nearest supported form: {} {}.", form.of, differs.join(", "));
-        said.push_str(&text::wrapped(&text::harmless(&told), width, INDENT, INDENT));
+        let printed = format!("Tested in its nearest supported form: {} {}.", form.of, differs.join(", "));
+        shown.push_str(&text::wrapped(&text::harmless(&printed), width, INDENT, INDENT));
     }
     let agrees = match verdict.factor_agrees {
         Some(true) => "; the interval contains the published factor",
@@ -243,9 +243,9 @@ fn one(published: &Published, verdict: &ClaimVerdict, nearest: &[NearestForm], w
         Clock::Durable => "",
     };
     let source = format!("[{}] {}, of {}{clock}{agrees}", claim.id, claim.source, published.device);
-    said.push_str(&text::wrapped(&source, width, INDENT, INDENT));
-    said.push('\n');
-    said
+    shown.push_str(&text::wrapped(&source, width, INDENT, INDENT));
+    shown.push('\n');
+    shown
 }
 
 /// The device of a run's trials in words, with its lower layers.

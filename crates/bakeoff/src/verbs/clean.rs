@@ -157,8 +157,8 @@ fn of_cache(
 
 impl Outcome {
     fn in_words(&self, args: &CleanArgs) -> String {
-        let mut said = String::new();
-        let mut say = |line: String| said.extend([line.as_str(), "\n"]);
+        let mut text = String::new();
+        let mut say = |line: String| text.extend([line.as_str(), "\n"]);
         let mut last = None;
         for (at, image) in self.aged.iter().enumerate() {
             if last.replace(&image.folder) != Some(&image.folder) {
@@ -196,6 +196,6 @@ impl Outcome {
             (false, true) => say("Nothing was removed (--dry-run).".into()),
             (false, false) => {}
         }
-        said
+        text
     }
 }

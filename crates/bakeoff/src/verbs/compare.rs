@@ -129,14 +129,14 @@ fn status(gate: Option<FailOn>, failures: usize, open: usize) -> u8 {
 /// Columns: the operation, both medians, the ratio, its interval, the change.
 fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let width = text::width();
-    let mut said = text::wrapped(&a.name, width, "A  ", "   ");
-    said.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
+    let mut printed = text::wrapped(&a.name, width, "A  ", "   ");
+    printed.push_str(&text::wrapped(&b.name, width, "B  ", "   "));
     let margin = share(comparison.smallest_effect);
     let legend = format!(
         "Medians; times: how many times slower B is than A (below 1: faster), with the interval that decides. \
          Differences within {margin} count as the same."
     );
-    said.push_str(&text::wrapped(&legend, width, "", ""));
+    printed.push_str(&text::wrapped(&legend, width, "", ""));
     // A long name gets its own line, so that columns stay aligned.
     let titled = |text: &str, wide: usize| match text.chars().count() > wide {
         true => format!("{text}\n{:wide$}", ""),
@@ -148,19 +148,19 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
         let section = text::harmless(&format!("{}{who}", row.operation.workload));
         if section != heading {
             let title = titled(&section, TITLE + 2);
-            said.push_str(&format!("\n{title} {:>9} {:>9} {:>6}  interval\n", "A", "B", "times"));
+            printed.push_str(&format!("\n{title} {:>9} {:>9} {:>6}  interval\n", "A", "B", "times"));
             heading = section;
         }
-        said.push_str(&line(row, &a.table, &titled));
+        printed.push_str(&line(row, &a.table, &titled));
     }
-    said.push('\n');
-    said.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
+    printed.push('\n');
+    printed.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
     if !comparison.unmatched.is_empty() {
         let what = report::view::plural(comparison.unmatched.len(), "thing");
         let left_out = format!("Not compared: {what} that only one of the two has; --unmatched lists them.");
-        said.push_str(&text::wrapped(&left_out, width, "", "  "));
+        printed.push_str(&text::wrapped(&left_out, width, "", "  "));
     }
-    said
+    printed
 }
 
 /// Operations that only one of the two has, by name.

@@ -153,7 +153,7 @@ fn machines(gallery: &Gallery) -> usize {
 
 fn told(page: &str, bytes: u64, gallery: &Gallery) -> String {
     let tested = gallery.claims.iter().filter(|claim| !claim.tested.is_empty()).count();
-    let said = format!(
+    let shown = format!(
         "{} of {}, {} rejected. {tested} of {} published claims were tested. {page} has {} kB.",
         plural(gallery.entries.len(), "published run"),
         plural(machines(gallery), "machine"),
@@ -161,7 +161,7 @@ fn told(page: &str, bytes: u64, gallery: &Gallery) -> String {
         gallery.claims.len(),
         bytes.div_ceil(1000)
     );
-    text::wrapped(&said, text::width(), "", "")
+    text::wrapped(&shown, text::width(), "", "")
 }
 
 fn answer(page: String, page_bytes: u64, gallery: &Gallery, judged: &[Judged], refused: &[Refused]) -> Made {

@@ -29,8 +29,8 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if let Some(refused) = refused {
         print!("{}", text::wrapped(&format!("A run is refused: {refused}"), text::width(), "", "  "));
     }
-    if let Some(said) = contenders::in_guests(&plan.contenders) {
-        print!("{}", text::wrapped(&said, text::width(), "", "  "));
+    if let Some(note) = contenders::in_guests(&plan.contenders) {
+        print!("{}", text::wrapped(&note, text::width(), "", "  "));
     }
     order(&plan);
     turns(&plan, &catalogue);

@@ -62,8 +62,8 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
 
 /// Runs the work of the guarantees and checks the states, for a stage elsewhere (in a guest).
 pub fn witness() -> Result<u8, Failure> {
-    let told = reliability::witness(std::io::stdin(), std::io::stdout());
-    told.map(|()| 0).map_err(|error| Failure::new(format!("reading requests of the host: {error}")))
+    let value = reliability::witness(std::io::stdin(), std::io::stdout());
+    value.map(|()| 0).map_err(|error| Failure::new(format!("reading requests of the host: {error}")))
 }
 
 /// Checks a saved state again: status 0 if its finding recurs, 1 if nothing is found. The description names a kernel, an image to mount and

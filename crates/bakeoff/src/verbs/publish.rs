@@ -226,21 +226,21 @@ impl Ready {
     /// For people: the path, or every text that would be published.
     fn told(&self, out: Option<&Path>, written: bool) -> String {
         let width = text::width();
-        let mut said = format!("Run {}: {}\n", self.run.id, self.run.new.title);
+        let mut shown = format!("Run {}: {}\n", self.run.id, self.run.new.title);
         let left = Rule::ALL.iter().filter(|rule| self.left_out.of(**rule) > 0);
         let left: Vec<String> = left.map(|rule| format!("{} ({})", rule.name(), self.left_out.of(*rule))).collect();
         let left = if left.is_empty() { "nothing".into() } else { left.join(", ") };
-        said.push_str(&text::wrapped(&format!("Left out: {left}."), width, "  ", "    "));
+        shown.push_str(&text::wrapped(&format!("Left out: {left}."), width, "  ", "    "));
         for (name, bytes) in &self.files {
             let place = out.map_or_else(String::new, |folder| format!("{}/", folder.display()));
-            said.push_str(&format!("  {place}{}/{name}: {} bytes\n", self.run.id, bytes.len()));
+            shown.push_str(&format!("  {place}{}/{name}: {} bytes\n", self.run.id, bytes.len()));
         }
         match (out, written) {
             (Some(_), true) => {}
-            (Some(_), false) => said.push_str("  The folder has it already; it is not changed.\n"),
-            (None, _) => said.push_str(&self.preview(width)),
+            (Some(_), false) => shown.push_str("  The folder has it already; it is not changed.\n"),
+            (None, _) => shown.push_str(&self.preview(width)),
         }
-        said
+        shown
     }
 
     fn preview(&self, width: usize) -> String {

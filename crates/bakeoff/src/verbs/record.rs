@@ -68,7 +68,7 @@ fn tell(recorded: &Recorded, bytes: usize) {
         (overhead.between_ns + overhead.within_ns) as f64 / 1e3,
         100.0 * added / elapsed.max(1e-9),
     );
-    for said in &header.unseen {
-        eprintln!("not recorded and not replayed: {said}");
+    for note in &header.unseen {
+        eprintln!("not recorded and not replayed: {note}");
     }
 }

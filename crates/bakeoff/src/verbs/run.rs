@@ -16,8 +16,8 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     if let Some(asked) = &args.mix {
         mix_report::check(asked, &plan)?;
     }
-    if let Some(said) = contenders::in_guests(&plan.contenders) {
-        eprint!("{}", text::wrapped(&said, text::width(), "", "  "));
+    if let Some(line) = contenders::in_guests(&plan.contenders) {
+        eprint!("{}", text::wrapped(&line, text::width(), "", "  "));
     }
     for note in &plan.notes {
         eprint!("{}", text::wrapped(note, text::width(), "", "  "));

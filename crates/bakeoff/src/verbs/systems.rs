@@ -129,15 +129,15 @@ fn say(head: &str, text: &str) {
 /// Prints the programs that workloads run, and which of them are missing.
 fn recipes(programs: &[Program]) {
     let (here, missing): (Vec<&Program>, Vec<&Program>) = programs.iter().partition(|program| program.found);
-    let told = |programs: &[&Program]| {
+    let text = |programs: &[&Program]| {
         let one = |program: &&Program| format!("{} ({})", program.program, program.workloads.join(", "));
         programs.iter().map(one).collect::<Vec<_>>().join(", ")
     };
     if !here.is_empty() {
-        say("Programs that workloads run: ", &told(&here));
+        say("Programs that workloads run: ", &text(&here));
     }
     if !missing.is_empty() {
-        say("Missing: ", &format!("{}; what would help: {}", told(&missing), programs::install(&missing)));
+        say("Missing: ", &format!("{}; what would help: {}", text(&missing), programs::install(&missing)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
 
-use crate::support::{Place, Said};
+use crate::support::{Place, Printed};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -32,7 +32,7 @@ pub fn guests() -> Option<MutexGuard<'static, ()>> {
 }
 
 pub fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n")
+    Command::new("id").arg("-u").output().is_ok_and(|printed| printed.stdout == b"0\n")
 }
 
 /// Whether Debian's kernel can be downloaded: apt knows it, and the network works.
@@ -55,11 +55,11 @@ pub fn place_with(make: &str) -> Place {
 pub const RUN: &str =
     "run small-files --set files=200 --set some=50 --samples 1 --image 256MiB --plain --no-report --scratch .";
 
-pub fn failing(place: &Place, more: &str) -> Said {
-    let said = place.bakeoff(&format!("{RUN} {more}"));
-    assert_eq!(said.status, Some(1), "{said:#?}");
+pub fn failing(place: &Place, more: &str) -> Printed {
+    let output = place.bakeoff(&format!("{RUN} {more}"));
+    assert_eq!(output.status, Some(1), "{output:#?}");
     clean(place);
-    said
+    output
 }
 
 /// No guest has left anything: no process, socket, loop device or file except the ledger.

@@ -275,10 +275,10 @@ impl Tab {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        let told = "`${e.tagName}.${e.getAttribute('class')} ${e.textContent.slice(0, 60)}`";
+        let output = "`${e.tagName}.${e.getAttribute('class')} ${e.textContent.slice(0, 60)}`";
         let far = format!("e.getBoundingClientRect().right > {width} && !e.closest('.scroll')");
         let found =
-            self.value(&format!("[...document.body.querySelectorAll('*')].filter((e) => {far}).map((e) => {told})"));
+            self.value(&format!("[...document.body.querySelectorAll('*')].filter((e) => {far}).map((e) => {output})"));
         found
             .as_array()
             .expect("a list")

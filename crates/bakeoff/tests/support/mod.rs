@@ -72,24 +72,24 @@ impl Place {
     }
 
     /// Runs the program and waits for its end.
-    pub fn bakeoff(&self, words: &str) -> Said {
-        Said::from(self.command(words).output().expect("the program starts"))
+    pub fn bakeoff(&self, words: &str) -> Printed {
+        Printed::from(self.command(words).output().expect("the program starts"))
     }
 
     /// The same with arguments that may contain spaces.
-    pub fn bakeoff_words(&self, words: &[String]) -> Said {
-        Said::from(self.command_of(words).output().expect("the program starts"))
+    pub fn bakeoff_words(&self, words: &[String]) -> Printed {
+        Printed::from(self.command_of(words).output().expect("the program starts"))
     }
 
     /// Runs a shell line for at most a minute; `$BAKEOFF` is the program.
-    pub fn shell(&self, line: &str) -> Said {
+    pub fn shell(&self, line: &str) -> Printed {
         let mut command = Command::new("timeout");
         command.args(["60", "sh", "-c", line]).env("BAKEOFF", env!("CARGO_BIN_EXE_bakeoff"));
-        Said::from(self.at_home(&mut command).output().expect("the shell starts"))
+        Printed::from(self.at_home(&mut command).output().expect("the shell starts"))
     }
 
     /// Runs the program with its standard output or standard error connected to a pipe without a reader.
-    pub fn unread(&self, words: &str, stream: Unread) -> Said {
+    pub fn unread(&self, words: &str, stream: Unread) -> Printed {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = self.command(words);
@@ -97,7 +97,7 @@ impl Place {
             Unread::Out => command.stdout(writer).stderr(Stdio::piped()),
             Unread::Err => command.stderr(writer).stdout(Stdio::piped()),
         };
-        Said::from(command.spawn().and_then(std::process::Child::wait_with_output).expect("the program starts"))
+        Printed::from(command.spawn().and_then(std::process::Child::wait_with_output).expect("the program starts"))
     }
 
     /// Starts the program with these outputs.
@@ -129,14 +129,14 @@ pub enum Unread {
 
 /// Output and exit status of the program.
 #[derive(Debug)]
-pub struct Said {
+pub struct Printed {
     pub status: Option<i32>,
     pub signal: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for Printed {
     fn from(output: Output) -> Self {
         Self {
             status: output.status.code(),
@@ -147,7 +147,7 @@ impl From<Output> for Said {
     }
 }
 
-impl Said {
+impl Printed {
     /// The program succeeded.
     pub fn well(self) -> Self {
         assert_eq!(self.status, Some(0), "{self:#?}");

@@ -82,11 +82,11 @@ mod tests {
         otherwise.add("unlink", Ending::of(0, false), Ending::of(-2, false));
         otherwise.add("unlink", Ending::of(0, false), Ending::of(-2, false));
         otherwise.add("read", Ending::of(4096, true), Ending::of(0, true));
-        let said = otherwise.sentence(10).unwrap();
-        assert!(said.starts_with("3 of 10 calls"), "{said}");
+        let note = otherwise.sentence(10).unwrap();
+        assert!(note.starts_with("3 of 10 calls"), "{note}");
         assert!(
-            said.contains("unlink No such file or directory (os error 2) instead of done (2), read another amount (1)"),
-            "{said}"
+            note.contains("unlink No such file or directory (os error 2) instead of done (2), read another amount (1)"),
+            "{note}"
         );
     }
 }

@@ -74,11 +74,11 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
         return Err(why);
     }
     let otherwise = otherwise.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(said) = otherwise.sentence(trace.actions.len() as u64) {
-        tally.remark(said);
+    if let Some(note) = otherwise.sentence(trace.actions.len() as u64) {
+        tally.remark(note);
     }
-    for said in &trace.header.unseen {
-        tally.remark(format!("calls of the recorded program that a replay leaves out: {said}"));
+    for note in &trace.header.unseen {
+        tally.remark(format!("calls of the recorded program that a replay leaves out: {note}"));
     }
     tally.fold(trace.actions.len() as u64);
     tally.skip();

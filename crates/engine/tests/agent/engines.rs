@@ -152,8 +152,8 @@ fn a_flipped_byte_is_found_and_named() {
         let found = agent.done(1).verified.unwrap();
         assert_eq!((found.blocks, found.wrong), (512, 1));
         let (block, within) = (300_001 / 4096 * 4096, 300_001 % 4096);
-        let said = &found.first[0];
-        assert!(said.contains(&format!("big/1 at offset {block}: byte {within} ")), "{said}");
+        let output = &found.first[0];
+        assert!(output.contains(&format!("big/1 at offset {block}: byte {within} ")), "{output}");
     }
 }
 

@@ -152,10 +152,10 @@ fn data_that_cannot_be_made_safe_fails_the_phase_without_a_durable_time() {
     let mut p = program(dir.path(), vec![set], vec![phase(vec![group(FILES, &create())])]);
     p.time_limit = 2;
     let commands = [("false", "ended with exit status: 1"), ("no-such-program", "No such file"), ("yes", "time limit")];
-    for (command, said) in commands {
+    for (command, output) in commands {
         p.durable.command = vec![command.into()];
         let (reason, partial) = Agent::with(&p).failed(0);
-        assert!(reason.contains("making the data durable failed") && reason.contains(said), "{reason}");
+        assert!(reason.contains("making the data durable failed") && reason.contains(output), "{reason}");
         assert!(partial.unwrap().durable_ns.is_none());
     }
     p.durable = Durable { syncfs: true, command: vec!["true".into()], flush: vec![dir.path().join("t/3")] };

@@ -28,9 +28,9 @@ fn phases_that_cannot_be_done_are_told_by_number_with_the_systems_answer() {
     let folder = folder();
     let tool = phase(vec![group(Over::Volume, &[Step::Volume(VolumeTool::Rollback, Vec::new())])]);
     let needs = vec![Need::Tool(VolumeTool::Rollback)];
-    let told = lacking(folder.path(), vec![over(0, &create()), tool, Phase { needs, ..over(0, &create()) }]);
-    assert_eq!(told.iter().map(|lack| lack.phase).collect::<Vec<_>>(), [1, 2], "{told:?}");
-    assert!(told.iter().all(|lack| lack.why.contains("rollback to a snapshot")), "{told:?}");
+    let lines = lacking(folder.path(), vec![over(0, &create()), tool, Phase { needs, ..over(0, &create()) }]);
+    assert_eq!(lines.iter().map(|lack| lack.phase).collect::<Vec<_>>(), [1, 2], "{lines:?}");
+    assert!(lines.iter().all(|lack| lack.why.contains("rollback to a snapshot")), "{lines:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what was tried is gone");
 }
 

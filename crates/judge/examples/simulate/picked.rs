@@ -56,11 +56,11 @@ fn words(world: &World, values: usize, with_alternatives: bool) -> Words {
     let mut words = Words::default();
     for ranking in &judged.rankings {
         let best = truth(ranking.operation, ranking.best);
-        let said = |wanted: fn(Relation) -> bool| -> Vec<bool> {
-            let said = ranking.others.iter().filter(|other| other.contender < groups && wanted(other.relation));
-            said.map(|other| truth(ranking.operation, other.contender) > best).collect()
+        let lines = |wanted: fn(Relation) -> bool| -> Vec<bool> {
+            let lines = ranking.others.iter().filter(|other| other.contender < groups && wanted(other.relation));
+            lines.map(|other| truth(ranking.operation, other.contender) > best).collect()
         };
-        let (proven, likely) = (said(|relation| relation == Relation::Worse), said(Relation::is_worse));
+        let (proven, likely) = (lines(|relation| relation == Relation::Worse), lines(Relation::is_worse));
         words.wrong += u64::from(proven.contains(&false));
         words.likely += u64::from(likely.contains(&false));
         words.right += u64::from(!proven.is_empty() && !proven.contains(&false));

@@ -232,11 +232,12 @@ fn recorded(effort: Effort, report: &mut Report) {
     for noise in Recorded::all().into_iter().map(Arc::new) {
         let [equal, ladder] = [1.0, 1.3].map(|gap| Scenario::recorded(&noise, gap));
         for rounds in [2, 3, 5, 10, 20] {
-            let [none, gaps] = [&equal, &ladder].map(|scenario| play(scenario, Rule::Fixed(rounds), effort.equal / 5, 41));
+            let [none, gaps] =
+                [&equal, &ladder].map(|scenario| play(scenario, Rule::Fixed(rounds), effort.equal / 5, 41));
             let all = [&none, &gaps].map(|tally| tally.ratios[0].and(tally.ratios[1]));
             let held = all[0].and(all[1]).percent();
-            let [proven, likely, silent] =
-                [none.false_statements, none.false_likelies, none.false_unwarned].map(|count| share(count, none.tables));
+            let [proven, likely, silent] = [none.false_statements, none.false_likelies, none.false_unwarned]
+                .map(|count| share(count, none.tables));
             let wrong = share(none.wrong_bounds + gaps.wrong_bounds, none.choices + gaps.choices);
             let [there, called, _] = gaps.differences;
             let (name, found) = (noise.name, share(called, there));
@@ -245,8 +246,14 @@ fn recorded(effort: Effort, report: &mut Report) {
             ));
             // Tables share the rounds that were recorded: as if there were one for each of these.
             let most = at_most(noise.rounds() as u64, effort.slack.max(2.0));
-            report.promise(proven <= most && silent <= most, format!("{name}, {rounds} rounds: {proven:.1}, {silent:.1} % false"));
-            report.promise(held >= 95.0 - (most - 5.0), format!("{name}, {rounds} rounds: {held:.1} % of intervals hold"));
+            report.promise(
+                proven <= most && silent <= most,
+                format!("{name}, {rounds} rounds: {proven:.1}, {silent:.1} % false"),
+            );
+            report.promise(
+                held >= 95.0 - (most - 5.0),
+                format!("{name}, {rounds} rounds: {held:.1} % of intervals hold"),
+            );
             report.promise(wrong <= most, format!("{name}, {rounds} rounds: {wrong:.1} % of bounds are wrong"));
         }
     }

@@ -162,8 +162,17 @@ impl Cleaner<'_> {
 
     /// A user's own program: its command stays, since it is what was measured.
     fn command(&mut self, command: &mut Command) {
-        let Command { words: _, environment, user, input, private, unconfined: _, exit_statuses: _, figures: _, reports: _ } =
-            command;
+        let Command {
+            words: _,
+            environment,
+            user,
+            input,
+            private,
+            unconfined: _,
+            exit_statuses: _,
+            figures: _,
+            reports: _,
+        } = command;
         for (name, value) in environment {
             if name != "LANG" {
                 self.text(value, LEFT_OUT, Rule::Output);

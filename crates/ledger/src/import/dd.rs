@@ -169,9 +169,9 @@ fn copied(line: &str) -> Option<(u64, f64)> {
     if !is_amount || !seconds.is_finite() || seconds <= 0.0 || unit_of_time.contains('/') {
         return None;
     }
-    let told = rate * factor(unit)?;
+    let value = rate * factor(unit)?;
     let measured = amount / seconds;
-    ((told - measured).abs() <= ROUNDING * measured + 1.0).then_some((amount as u64, seconds))
+    ((value - measured).abs() <= ROUNDING * measured + 1.0).then_some((amount as u64, seconds))
 }
 
 /// Numbers at the beginning of words, each with the next word, or with the rest of the same word.

@@ -138,7 +138,7 @@ impl FaultResult {
 impl Round {
     /// `stays`: the damage remains on the repaired disk, so an unreadable file there only counts as reported.
     fn verdict(&self, stays: bool) -> Verdict {
-        let told = self.failed > 0 || self.read.failed > 0 || self.after.failed > 0 || self.refused.is_some();
+        let value = self.failed > 0 || self.read.failed > 0 || self.after.failed > 0 || self.refused.is_some();
         if self.read.silent() > 0 || self.after.silent() > 0 {
             Verdict::Silent
         } else if self.kept.silent() > 0 {
@@ -153,7 +153,7 @@ impl Round {
             Verdict::Hung
         } else if self.refused.is_some() || self.access != Access::Writable {
             Verdict::Stopped
-        } else if told || self.kept.failed > 0 {
+        } else if value || self.kept.failed > 0 {
             Verdict::Reported
         } else {
             Verdict::Unharmed
@@ -198,7 +198,7 @@ pub fn of_rounds(fault: &KnownFault, rounds: Vec<Round>) -> FaultResult {
         damaged: count(|round| round.whole == Some(false)),
         checked: count(|round| round.whole.is_some()),
         damage: first(|round| &round.damage),
-        kernel: rounds.iter().map(|round| &round.kernel).find(|said| !said.is_empty()).cloned().unwrap_or_default(),
+        kernel: rounds.iter().map(|round| &round.kernel).find(|note| !note.is_empty()).cloned().unwrap_or_default(),
     }
 }
 

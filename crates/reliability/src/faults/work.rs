@@ -122,15 +122,15 @@ mod tests {
     #[test]
     fn on_a_whole_disk_everything_is_acknowledged_and_there() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut told = 0;
+        let mut count = 0;
         let done = work(folder.path(), &mut || {
-            told += 1;
+            count += 1;
             true
         });
         assert_eq!((done.acknowledged.len(), done.failed), ((SYNCED + TOGETHER) as usize, 0));
         assert_eq!(done.access, Access::Writable);
         assert_eq!(hands::look(folder.path(), &done.acknowledged).kept.right, SYNCED + TOGETHER);
-        assert!(told > 300, "it says that it lives before each call");
+        assert!(count > 300, "it says that it lives before each call");
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let done = work(&folder.path().join("gone"), &mut || true);
         assert!(done.acknowledged.is_empty() && done.failed > 100, "{done:?}");
-        assert!(done.first_error.is_some_and(|said| said.starts_with("mkdir: No such file")));
+        assert!(done.first_error.is_some_and(|note| note.starts_with("mkdir: No such file")));
         assert_eq!(done.access, Access::Failing);
     }
 }

@@ -29,8 +29,8 @@ impl<'g> InGuest<'g> {
         if self.0.remote.is_lost() {
             return AfterCut::Lost(error.to_string());
         }
-        let said = self.0.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
-        AfterCut::Refused(crate::kernel_log::explaining(&said, error))
+        let note = self.0.witness().and_then(|witness| witness.kernel_words(since)).unwrap_or_default();
+        AfterCut::Refused(crate::kernel_log::explaining(&note, error))
     }
 
     /// Any error is the guest's: the disk was put into its state before.

@@ -291,14 +291,14 @@ fn costs(view: &View, bold: &CellStyleRef) -> Sheet {
 fn verdict(view: &View, bold: &CellStyleRef, wrapped: &CellStyleRef) -> Sheet {
     let mut sheet = Sheet::new("Verdict");
     let mut line = 0;
-    let mut say = |said: &str, style: &CellStyleRef| {
-        sheet.set_styled_value(line, 0, text(said), style);
+    let mut say = |note: &str, style: &CellStyleRef| {
+        sheet.set_styled_value(line, 0, text(note), style);
         line += 1;
     };
     for workload in &view.workloads {
         say(&workload.title, bold);
-        for said in &workload.sentences {
-            say(&said.text, wrapped);
+        for note in &workload.sentences {
+            say(&note.text, wrapped);
         }
     }
     say("How reliable is this?", bold);

@@ -30,7 +30,7 @@ pub fn pivot_sheets(view: &View, axis: &AxisView, pivot: &PivotView) -> [Sheet; 
     let headings = |first: &[&str], rest: &mut dyn Iterator<Item = String>| {
         first.iter().map(|heading| (*heading).to_owned()).chain(rest).collect()
     };
-    let notes = |said: &[String]| std::iter::once(marks.clone()).chain(said.iter().cloned()).collect();
+    let notes = |note: &[String]| std::iter::once(marks.clone()).chain(note.iter().cloned()).collect();
     [
         Sheet {
             title: format!("Which {}", axis.name),

@@ -74,7 +74,7 @@ fn cell_text(text: &str) -> String {
 pub fn workload_sheet(view: &View, workload: &WorkloadView) -> Sheet {
     let mut notes = vec!["Medians; ▲ best, = as good as the best, ? can't tell yet.".to_owned()];
     notes.extend(workload.notes.iter().map(|note| format!("All of these: {}.", note.text)));
-    notes.extend(workload.sentences.iter().map(|said| said.text.clone()));
+    notes.extend(workload.sentences.iter().map(|line| line.text.clone()));
     let mut lines = Vec::new();
     for row in &workload.rows {
         lines.push(std::iter::once(row.named()).chain(row.cells.iter().map(|cell| marked(row, cell))).collect());

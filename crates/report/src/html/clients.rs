@@ -101,10 +101,10 @@ fn one(view: &View, clients: &ClientsView) -> Markup {
 }
 
 fn latency(of: Option<Percentiles>) -> Markup {
-    let told = |ns: u64| number::Unit::of_nanoseconds(ns as f64);
+    let shown = |ns: u64| number::Unit::of_nanoseconds(ns as f64);
     html! {
         @match of {
-            Some(of) => @for ns in [of.p50_ns, of.p99_ns, of.p999_ns, of.max_ns] { td.n { (told(ns)) } },
+            Some(of) => @for ns in [of.p50_ns, of.p99_ns, of.p999_ns, of.max_ns] { td.n { (shown(ns)) } },
             None => @for _ in 0..4 { td.n { "–" } },
         }
     }

@@ -44,7 +44,7 @@ fn told(times: &ChartTimes) -> String {
 /// The chart in words, for screen readers.
 fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
     let lines = axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty());
-    let said = lines.map(|(group, line)| {
+    let note = lines.map(|(group, line)| {
         let points = axis.values.iter().zip(line).filter_map(|(value, point)| Some((value, point.as_ref()?)));
         let points: Vec<String> = points.map(|(value, times)| format!("{value} {}", times.text)).collect();
         format!("{}: {}", group.name, points.join(", "))
@@ -53,7 +53,7 @@ fn in_words(axis: &AxisView, chart: &ChartCourse) -> String {
         "{}, {}. {}. The table below has every interval.",
         chart.title,
         chart.words,
-        said.collect::<Vec<_>>().join("; ")
+        note.collect::<Vec<_>>().join("; ")
     )
 }
 

@@ -11,7 +11,7 @@ pub(super) fn machines(view: &View) -> Markup {
             section aria-labelledby="machines" {
                 h2 id="machines" { "Machines" }
                 p { (found.sentence()) }
-                @if !found.unlike.is_empty() { ul { @for said in &found.unlike { li { (said) } } } }
+                @if !found.unlike.is_empty() { ul { @for note in &found.unlike { li { (note) } } } }
                 (each(found))
                 (pooled(found))
             }

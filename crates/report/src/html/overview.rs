@@ -76,9 +76,9 @@ fn ratio_cell(view: &View, found: (&WorkloadView, &RowView, &CellView), links: &
     let front = matches!(cell.standing, Standing::Best | Standing::Tie);
     let ratio = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
     let value = format!("{} {}", row.show(figure), row.unit.sign);
-    let told = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
+    let text = format!("{}: {ratio} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
     html! {
-        td.n.front[front] data-c=(cell.contender) title=(told) {
+        td.n.front[front] data-c=(cell.contender) title=(text) {
             @match links.why(workload, row, &view.contenders[cell.contender].name) {
                 Some(way) => a.why href=(way) { (cell.standing.mark()) (ratio) },
                 None => { (cell.standing.mark()) (ratio) }

@@ -44,12 +44,12 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -
     }
 }
 
-fn sentences(said: &[String]) -> Markup {
+fn sentences(note: &[String]) -> Markup {
     html! {
-        @if !said.is_empty() {
+        @if !note.is_empty() {
             details.screen {
-                summary { "The same in " (said.len()) " sentences" }
-                ul.said { @for text in said { li { (text) } } }
+                summary { "The same in " (note.len()) " sentences" }
+                ul.said { @for text in note { li { (text) } } }
             }
         }
     }
@@ -123,9 +123,9 @@ fn ratio(row: &RowView, cell: Option<&PivotCell>, with: Option<&str>) -> Markup 
     let front = matches!(cell.standing, crate::view::Standing::Best | crate::view::Standing::Tie);
     let shown = cell.ratio.map_or_else(|| "–".into(), number::aligned_ratio);
     let value = format!("{} {}", row.show(&cell.figure), row.unit.sign);
-    let told = format!("{}: {shown} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
+    let text = format!("{}: {shown} times{}, {value}", spoken(cell.standing), number::range(cell.ratio_interval));
     html! {
-        td.n.front[front] title=(told) {
+        td.n.front[front] title=(text) {
             (cell.standing.mark()) (shown)
             span.figure { (value) }
             @if let Some(with) = with { span.figure { (with) } }
@@ -140,7 +140,7 @@ pub(super) fn scalings(view: &View, charts: &ChartData) -> Markup {
             section aria-labelledby=(scaling.slug) {
                 h2 id=(scaling.slug) { (scaling.title) ", by " (scaling.setting) }
                 p.quiet { "The same work with " (scaling.setting) " " (scaling.values.join(", ")) "." }
-                @if !scaling.sentences.is_empty() { ul { @for said in &scaling.sentences { li { (said) } } } }
+                @if !scaling.sentences.is_empty() { ul { @for note in &scaling.sentences { li { (note) } } } }
                 div.charts {
                     @for (place, chart) in charts.scalings.iter().enumerate() {
                         @if chart.id.split('/').next() == Some(scaling.slug.as_str()) {

@@ -21,7 +21,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, 
         @if !workload.sentences.is_empty() {
             details.screen {
                 summary { "The verdict in full" }
-                ul { @for said in &workload.sentences { li { (said.text) } } }
+                ul { @for line in &workload.sentences { li { (line.text) } } }
             }
         }
         div.charts {
@@ -125,7 +125,7 @@ fn tabs(view: &View, id: &str, chart: &ChartRow) -> Markup {
 
 /// The chart in words, for screen readers.
 fn in_words(view: &View, row: &RowView) -> String {
-    let said = row.cells.iter().filter_map(|cell| {
+    let note = row.cells.iter().filter_map(|cell| {
         let figure = cell.figure.as_ref()?;
         let name = &view.contenders[cell.contender].name;
         Some(format!("{name} {}, {}", show(row, figure.median, figure), spoken(cell.standing)))
@@ -134,7 +134,7 @@ fn in_words(view: &View, row: &RowView) -> String {
         "{} in {}: {}. The table below has every figure.",
         row.title,
         row.unit.words,
-        said.collect::<Vec<_>>().join("; ")
+        note.collect::<Vec<_>>().join("; ")
     )
 }
 

@@ -4,6 +4,6 @@
 use maud::html;
 
 /// A page with a sentence about what could not be shown.
-pub fn trouble(said: &str, top: &[(String, String)]) -> String {
-    super::framed("Not shown", top, &html! { h1 { "This cannot be shown" } }, &html! { p.warn { (said) } })
+pub fn trouble(note: &str, top: &[(String, String)]) -> String {
+    super::framed("Not shown", top, &html! { h1 { "This cannot be shown" } }, &html! { p.warn { (note) } })
 }

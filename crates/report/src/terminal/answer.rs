@@ -48,7 +48,7 @@ pub fn answer(view: &View, style: Style) -> String {
         text.push_str(&self::levels(view, levels, style));
         return text + &super::clients::short(view, style);
     }
-    text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|said| style.say(said, "  ")));
+    text.extend(view.variants.iter().flat_map(|one| &one.sentences).map(|note| style.say(note, "  ")));
     for workload in view.workloads.iter().filter(|_| measured > 0) {
         line(&mut text, "");
         text.push_str(&super::table::tables(view, workload, style));
@@ -355,10 +355,10 @@ fn legend(text: &mut String, view: &View, (contenders, rows): (usize, usize), st
         (class(&[SafetyClass::NoFlushes, SafetyClass::Unordered]), "! weaker after a crash"),
         (class(&[SafetyClass::Checksummed]), "+ checksums data"),
     ];
-    let said: Vec<&str> = signs.iter().filter(|(there, _)| *there).map(|(_, words)| *words).collect();
+    let notes: Vec<&str> = signs.iter().filter(|(there, _)| *there).map(|(_, words)| *words).collect();
     // A sign stays next to its words.
     let mut lines: Vec<String> = Vec::new();
-    for one in said {
+    for one in notes {
         match lines.last_mut().filter(|last| last.width() + 3 + one.width() <= style.width) {
             Some(last) => last.push_str(&format!("   {one}")),
             None => lines.push(one.to_owned()),

@@ -32,15 +32,15 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
         style.fitted((left(&first, names) + &figures).trim_end()) + "\n"
     };
     text.push_str(&style.paint(Tone::Quiet, &line("", &HEADINGS.map(str::to_owned))));
-    let told = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| number::Unit::of_nanoseconds(ns as f64));
+    let shown = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| number::Unit::of_nanoseconds(ns as f64));
     for row in &clients.operations {
         let figures = [
             row.told(row.whole),
             row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.told(value)),
             number::plain(row.first_done_seconds),
             number::plain(row.last_done_seconds),
-            told(row.latency.map(|latency| latency.p50_ns)),
-            told(row.latency.map(|latency| latency.p99_ns)),
+            shown(row.latency.map(|latency| latency.p50_ns)),
+            shown(row.latency.map(|latency| latency.p99_ns)),
         ];
         text.push_str(&line(&safe::terminal(&row.title), &figures));
         for (number, client) in row.clients.iter().enumerate().take(MOST_LISTED) {
@@ -50,8 +50,8 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
                 String::new(),
                 String::new(),
                 number::plain(client.done_seconds),
-                told(client.latency.map(|latency| latency.p50_ns)),
-                told(client.latency.map(|latency| latency.p99_ns)),
+                shown(client.latency.map(|latency| latency.p50_ns)),
+                shown(client.latency.map(|latency| latency.p99_ns)),
             ];
             let first = format!("  {number} {}{slowest}", safe::terminal(&client.host));
             text.push_str(&style.paint(Tone::Quiet, &line(&first, &figures)));
@@ -65,11 +65,11 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
 
 /// The scaling efficiency.
 pub(super) fn scalings(view: &View, style: Style) -> String {
-    let said: Vec<&String> = view.scalings.iter().flat_map(|scaling| &scaling.sentences).collect();
-    if said.is_empty() {
+    let note: Vec<&String> = view.scalings.iter().flat_map(|scaling| &scaling.sentences).collect();
+    if note.is_empty() {
         return String::new();
     }
-    style.heading("Scaling") + &said.into_iter().map(|sentence| style.say(sentence, "  ")).collect::<String>()
+    style.heading("Scaling") + &note.into_iter().map(|sentence| style.say(sentence, "  ")).collect::<String>()
 }
 
 /// Their part of the first screen: the largest start skew, the scaling efficiency, and the score.
@@ -78,28 +78,28 @@ pub(super) fn short(view: &View, style: Style) -> String {
     let Some(many) = view.clients.iter().max_by_key(|clients| (clients.clients, clients.machines)) else {
         return scalings(view, style) + &scores(view, style);
     };
-    let said = format!(
+    let text = format!(
         "{} on {} began within {} ms of each other; figures of each: bakeoff show {} --full",
         plural(many.clients, "client"),
         plural(many.machines, "machine"),
         number::plain(most(|clients| clients.skew_seconds) * 1e3),
         view.run.id,
     );
-    style.say(&said, "  ") + &scalings(view, style) + &scores(view, style)
+    style.say(&text, "  ") + &scalings(view, style) + &scores(view, style)
 }
 
 /// Scores as IO500 computes them: a line for each contender. Empty where its work was not done.
 pub(super) fn scores(view: &View, style: Style) -> String {
-    let told = |score: &ScoreView| {
+    let shown = |score: &ScoreView| {
         let clients = score.clients.as_deref().map_or_else(String::new, |clients| format!(" with {clients} clients"));
-        let said = format!(
+        let text = format!(
             "Score as IO500 computes it, {}{clients}: {} (bandwidth {} GiB/s, metadata {} k/s); no verdict uses it.",
             view.contenders[score.contender].name,
             number::plain(score.score),
             number::plain(score.bandwidth),
             number::plain(score.metadata),
         );
-        style.say(&said, "  ")
+        style.say(&text, "  ")
     };
-    view.scores.iter().map(told).collect()
+    view.scores.iter().map(shown).collect()
 }

@@ -40,8 +40,8 @@ fn table(view: &View, costs: &CostsView, style: Style) -> String {
         for part in before {
             text.push_str(&line(part, &mut std::iter::empty()));
         }
-        let told = cost.told();
-        text.push_str(&line(last, &mut told.iter().map(String::as_str)));
+        let value = cost.told();
+        text.push_str(&line(last, &mut value.iter().map(String::as_str)));
     }
     text
 }
@@ -69,9 +69,9 @@ pub(super) fn options(view: &View, style: Style) -> String {
     }
     let mut text = style.heading("Options as requested, and as read back");
     for contender in asked.iter().take(MOST_LISTED) {
-        let told: Vec<String> = contender.options.iter().map(in_words).collect();
+        let lines: Vec<String> = contender.options.iter().map(in_words).collect();
         text.push_str(&style.say(&contender.name, "  "));
-        text.push_str(&style.say(&format!("  {}", told.join("; ")), "  "));
+        text.push_str(&style.say(&format!("  {}", lines.join("; ")), "  "));
     }
     if asked.len() > MOST_LISTED {
         text.push_str(&format!("{} more are in the report.\n", asked.len() - MOST_LISTED));

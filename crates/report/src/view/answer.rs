@@ -70,12 +70,12 @@ pub struct WorkloadLine {
 
 /// The answer of a view.
 pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> AnswerView {
-    let said = Said { view, answer, sessions };
-    let doubts = said.doubts();
+    let note = Said { view, answer, sessions };
+    let doubts = note.doubts();
     let Some(group) = answer.groups.first() else {
         let nothing = if doubts.is_empty() { "No answer: there are no figures." } else { "" };
         let besides = dropped(&view.contenders);
-        return AnswerView { doubts: doubts.clone(), besides, ..said.nothing(&said.behind_doubts(&doubts, nothing)) };
+        return AnswerView { doubts: doubts.clone(), besides, ..note.nothing(&note.behind_doubts(&doubts, nothing)) };
     };
     let asked = super::question::headline(view, group);
     let take = taken(group).filter(|_| asked.is_none());
@@ -87,37 +87,37 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     besides.extend(dropped(&view.contenders));
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
-    besides.extend(said.cannot(group));
-    besides.extend(said.furthest(group));
-    besides.extend(said.less_safe(group).into_iter().chain(said.avoid(group)));
-    besides.extend(said.other_classes(group));
-    besides.extend(answer.groups[1..].iter().filter_map(|other| said.other_group(other)));
+    besides.extend(note.cannot(group));
+    besides.extend(note.furthest(group));
+    besides.extend(note.less_safe(group).into_iter().chain(note.avoid(group)));
+    besides.extend(note.other_classes(group));
+    besides.extend(answer.groups[1..].iter().filter_map(|other| note.other_group(other)));
     let several = group.order.len() > 1;
     // With a single contender the headline has the first of these.
     let variants = view.variants.iter().flat_map(|one| one.course.iter().chain(&one.take));
     besides.extend(variants.skip(usize::from(!several)).cloned());
-    let headline = asked.as_ref().map_or_else(|| said.headline(group), |asked| asked.text.clone());
-    let workloads = if asked.is_some() { Vec::new() } else { said.workloads(group) };
+    let headline = asked.as_ref().map_or_else(|| note.headline(group), |asked| asked.text.clone());
+    let workloads = if asked.is_some() { Vec::new() } else { note.workloads(group) };
     let kept = asked.and_then(|asked| asked.take).map(|(place, at_most)| (&view.contenders[place], at_most));
     let later = take.filter(|_| !group.is_alone()).map(|choice| choice.shortfall.at_most_later);
     let mut found = AnswerView {
-        headline: said.behind_doubts(&doubts, &headline),
+        headline: note.behind_doubts(&doubts, &headline),
         doubts,
-        take: take.map(|choice| said.name(choice.shortfall.contender)),
+        take: take.map(|choice| note.name(choice.shortfall.contender)),
         at_most: take.map(|choice| choice.shortfall.at_most),
         at_most_later: later,
         certainty: take.map(|choice| choice.certainty),
-        rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| said.name(rival)).collect(),
+        rivals: take.iter().flat_map(|choice| &choice.rivals).map(|&rival| note.name(rival)).collect(),
         workloads,
         besides,
-        confidence: said.confidence(later),
-        ..said.nothing("")
+        confidence: note.confidence(later),
+        ..note.nothing("")
     };
     if let Some((kept, at_most)) = kept {
         found.take = Some(kept.name.clone());
         (found.at_most, found.certainty) = (Some(at_most), Some(Certainty::Open));
         found.rivals =
-            group.order.iter().filter(|&&other| other != kept.index).map(|&other| said.name(other)).collect();
+            group.order.iter().filter(|&&other| other != kept.index).map(|&other| note.name(other)).collect();
     }
     found
 }

@@ -137,8 +137,8 @@ impl Builder<'_> {
             .judgement
             .sentences
             .iter()
-            .filter(|said| said.operation.is_some_and(|at| self.table.operations[at].id.workload == name))
-            .map(|said| self.sentence(said))
+            .filter(|note| note.operation.is_some_and(|at| self.table.operations[at].id.workload == name))
+            .map(|note| self.sentence(note))
             .collect();
         one_unit(&mut rows);
         let notes = shared_notes(&mut rows);
@@ -155,14 +155,14 @@ impl Builder<'_> {
         }
     }
 
-    fn sentence(&self, said: &judge::Sentence) -> SentenceView {
-        let names = said.cells.iter().filter_map(|cell| self.table.cells.get(*cell)).map(|cell| {
+    fn sentence(&self, note: &judge::Sentence) -> SentenceView {
+        let names = note.cells.iter().filter_map(|cell| self.table.cells.get(*cell)).map(|cell| {
             let id = &self.table.operations[cell.operation].id;
             format!("{}/{}/{}", id.workload, id.key(), self.table.contenders[cell.contender].name)
         });
-        let first = self.judgement.sentences.iter().find(|other| other.operation == said.operation);
-        let aside = first.is_some_and(|first| first != said);
-        SentenceView { text: said.text.clone(), aside, cells: names.collect() }
+        let first = self.judgement.sentences.iter().find(|other| other.operation == note.operation);
+        let aside = first.is_some_and(|first| first != note);
+        SentenceView { text: note.text.clone(), aside, cells: names.collect() }
     }
 
     fn row(
@@ -302,9 +302,9 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
                 .flat_map(|(_, trial)| &trial.phases)
                 .filter(|phase| phase.name == facts.name && phase.counts())
                 .collect();
-            let said =
+            let shown =
                 |phase: &&records::PhaseRecord| [&phase.evidence.remarks[..], &phase.evidence.disturbed].concat();
-            let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(said).collect();
+            let remarks: std::collections::BTreeSet<String> = phases.iter().flat_map(shown).collect();
             let values: Vec<f64> = phases.iter().filter_map(|phase| samples::returned(phase, facts)).collect();
             let Some(median) = judge::median(&values) else {
                 continue;

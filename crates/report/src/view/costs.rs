@@ -250,9 +250,9 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_a_dash_and_inodes_made_as_needed_are_any() {
-        let told = CostView { empty_bytes: Some(4_194_304.0), make_seconds: Some(0.1), ..CostView::default() }.told();
+        let value = CostView { empty_bytes: Some(4_194_304.0), make_seconds: Some(0.1), ..CostView::default() }.told();
         assert_eq!(
-            (told[0].as_str(), told[1].as_str(), told[4].as_str(), told[6].as_str()),
+            (value[0].as_str(), value[1].as_str(), value[4].as_str(), value[6].as_str()),
             ("0.10", "–", "4.00", "any")
         );
         assert_eq!(CostView::default().told()[6], "–");

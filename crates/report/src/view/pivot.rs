@@ -143,9 +143,9 @@ fn at_most(view: &View, pivot: &PivotView) -> Option<f64> {
 }
 
 /// The value that is furthest behind, and its ratio.
-fn furthest(values: &[Option<PivotCell>], told: impl Fn(&PivotCell) -> bool) -> Option<(usize, f64)> {
+fn furthest(values: &[Option<PivotCell>], counts: impl Fn(&PivotCell) -> bool) -> Option<(usize, f64)> {
     let known =
-        values.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| told(cell))?.ratio?)));
+        values.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| counts(cell))?.ratio?)));
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -189,19 +189,19 @@ impl Pivot<'_> {
     }
 
     fn summary(&self, rows: &[PivotRow]) -> Vec<String> {
-        let mut said = Vec::new();
+        let mut notes = Vec::new();
         for (number, group) in self.axis.groups.iter().enumerate() {
-            let told = |row: &&PivotRow| row.groups[number].iter().flatten().count() >= 2;
+            let shown = |row: &&PivotRow| row.groups[number].iter().flatten().count() >= 2;
             let lines: Vec<Vec<Option<PivotCell>>> =
-                rows.iter().filter(told).map(|row| row.groups[number].clone()).collect();
-            said.extend(counted(&format!("With {}", group.name), &self.axis.values, &lines));
+                rows.iter().filter(shown).map(|row| row.groups[number].clone()).collect();
+            notes.extend(counted(&format!("With {}", group.name), &self.axis.values, &lines));
         }
         let best = |row: &PivotRow| row.best.iter().map(|best| best.map(|best| best.cell)).collect::<Vec<_>>();
         let lines: Vec<Vec<Option<PivotCell>>> =
             rows.iter().map(best).filter(|cells| cells.iter().flatten().count() >= 2).collect();
         let names: Vec<String> = self.axis.groups.iter().map(|group| group.name.clone()).collect();
-        said.extend(counted(&format!("Each with its best {}", self.axis.name), &names, &lines));
-        said
+        notes.extend(counted(&format!("Each with its best {}", self.axis.name), &names, &lines));
+        notes
     }
 
     fn places(&self) -> Vec<Place> {
@@ -397,10 +397,10 @@ fn counted(subject: &str, names: &[String], lines: &[Vec<Option<PivotCell>>]) ->
 
 /// The first sentence about each operation: which is best, and by how much; the costs are in the workload's own table.
 fn sentences(judgement: &Judgement) -> Vec<String> {
-    let mut told = std::collections::HashSet::new();
+    let mut lines = std::collections::HashSet::new();
     let first =
-        judgement.sentences.iter().filter(|said| said.operation.is_some_and(|operation| told.insert(operation)));
-    first.map(|said| said.text.clone()).collect()
+        judgement.sentences.iter().filter(|note| note.operation.is_some_and(|operation| lines.insert(operation)));
+    first.map(|note| note.text.clone()).collect()
 }
 
 fn one_backend<'a>(members: impl Iterator<Item = &'a Contender>) -> bool {

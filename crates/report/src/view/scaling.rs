@@ -97,7 +97,7 @@ fn sentences(workloads: &[WorkloadView], scaling: &ScalingView, contenders: &[&s
     if !SIDE_BY_SIDE.contains(&scaling.setting.as_str()) || few <= 0.0 {
         return Vec::new();
     }
-    let told = |row: &ScalingRow, contender: usize| {
+    let shown = |row: &ScalingRow, contender: usize| {
         let median = |place: Option<&(usize, usize)>| {
             let row = &workloads[place?.0].rows[place?.1];
             row.cells.get(contender)?.figure.filter(|_| row.higher_is_better).map(|figure| figure.median)
@@ -113,7 +113,7 @@ fn sentences(workloads: &[WorkloadView], scaling: &ScalingView, contenders: &[&s
         ))
     };
     let each = scaling.rows.iter().flat_map(|row| (0..contenders.len()).map(move |contender| (row, contender)));
-    each.filter_map(|(row, contender)| told(row, contender)).collect()
+    each.filter_map(|(row, contender)| shown(row, contender)).collect()
 }
 
 fn value<'a>(workload: &'a WorkloadView, setting: &str) -> Option<&'a str> {

@@ -135,10 +135,10 @@ pub(super) fn nearest(contenders: &[ContenderView]) -> Vec<String> {
         let Some(form) = contender.nearest.as_ref().map(records::Nearest::in_short) else { continue };
         forms.entry(form).or_default().push(&contender.name);
     }
-    let told = |(form, names): (String, Vec<&str>)| {
+    let text = |(form, names): (String, Vec<&str>)| {
         format!("{}: the nearest supported form of {form}, which this kernel rejects.", names.join(", "))
     };
-    forms.into_iter().map(told).collect()
+    forms.into_iter().map(text).collect()
 }
 
 /// Which contenders ran in guests, and what that means for their figures.
@@ -148,13 +148,13 @@ pub(super) fn guests(contenders: &[ContenderView]) -> Vec<String> {
         (Backend::Kvm, "ran in a virtual machine (KVM)"),
     ];
     let measured = || contenders.iter().filter(|contender| contender.error.is_none());
-    let said = groups.iter().filter_map(|(backend, words)| {
+    let lines = groups.iter().filter_map(|(backend, words)| {
         let names: Vec<&str> =
             measured().filter(|one| one.backend == *backend).map(|contender| contender.name.as_str()).collect();
         let apart = if names.len() < measured().count() { "; they are ranked apart from the others" } else { "" };
         (!names.is_empty()).then(|| format!("{} {words}{apart}.", names.join(", ")))
     });
-    said.collect()
+    lines.collect()
 }
 
 /// The source of figures that were not measured on a disk by this machine's own kernel: sentences, each after a space.

@@ -105,7 +105,7 @@ fn only(turned: &Table) -> Option<&str> {
 
 /// Variants after which a crash may destroy data: how much faster they are, where that is shown.
 fn less_safe(turned: &Table, group: &GroupAnswer) -> String {
-    let said = group.less_safe.iter().map(|one| {
+    let note = group.less_safe.iter().map(|one| {
         let name = &turned.contenders[one.contender].name;
         match one.operation {
             Some(operation) => {
@@ -115,5 +115,5 @@ fn less_safe(turned: &Table, group: &GroupAnswer) -> String {
             None => format!("; with {name} a crash may destroy data"),
         }
     });
-    said.collect()
+    note.collect()
 }

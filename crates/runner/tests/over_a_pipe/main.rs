@@ -135,8 +135,8 @@ fn a_child_that_is_killed_is_one_failed_trial() {
     assert_eq!(trials.len(), 4);
     let failed: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.status == TrialStatus::Failed).collect();
     assert_eq!(failed.len(), 1, "the run goes on with the next");
-    let told = "the engine's process ended during its work: the stage's process ended with signal 9";
-    assert_eq!((failed[0].reason.as_deref(), failed[0].cause), (Some(told), Some(Cause::Unclear)));
+    let output = "the engine's process ended during its work: the stage's process ended with signal 9";
+    assert_eq!((failed[0].reason.as_deref(), failed[0].cause), (Some(output), Some(Cause::Unclear)));
     assert_eq!(bench.left().len(), 1, "who is killed leaves its folder");
     bench.clean();
     assert_eq!(bench.left(), Vec::<String>::new(), "its mark says whose it was");
@@ -146,8 +146,8 @@ fn an_engine_that_crashes_there_is_one_failed_trial() {
     let bench = Bench::new(1).engine_of_trial(0, Engine::Crashes);
     bench.run();
     let trials = bench.trials();
-    let told: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
-    assert_eq!(told, ["the engine's process ended during its work: exit status 42"]);
+    let lines: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    assert_eq!(lines, ["the engine's process ended during its work: exit status 42"]);
     assert_eq!((trials.len(), bench.left()), (2, Vec::<String>::new()));
 }
 
@@ -169,9 +169,9 @@ fn what_the_other_end_may_not_say_is_refused() {
         ("other-version", "the stage's process: it has version 0.0.0 and this program has ".to_owned()),
         ("nothing", "the stage's process: the stage's process ended with exit status 7".to_owned()),
     ];
-    for (how, told) in cases {
+    for (how, output) in cases {
         let error = refused(how);
-        assert!(error.starts_with(&told), "{how}: {error}");
+        assert!(error.starts_with(&output), "{how}: {error}");
     }
     let missing = Pipe::start(&["/nowhere/bakeoff".to_owned()]).err().expect("it is not there").to_string();
     assert!(missing.starts_with("the stage's process: `/nowhere/bakeoff` cannot be started"), "{missing}");

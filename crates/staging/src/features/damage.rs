@@ -34,9 +34,9 @@ const COPIES: usize = 64;
 /// Answers for data and for metadata.
 pub(super) fn notices(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
-    let told = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::untold(error.to_string()));
-    found.put("checksum_data", told(on_stage(target, &plain, &mut data)));
-    found.put("checksum_metadata", told(on_stage(target, &plain, &mut metadata)));
+    let text = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::untold(error.to_string()));
+    found.put("checksum_data", text(on_stage(target, &plain, &mut data)));
+    found.put("checksum_metadata", text(on_stage(target, &plain, &mut metadata)));
 }
 
 /// Different in every block except for the text in its middle, so that it cannot be compressed or deduplicated.

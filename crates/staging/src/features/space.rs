@@ -182,8 +182,8 @@ fn clone_fsync(root: &Path) -> std::io::Result<Answer> {
 /// copy_file_range, and whether the copy has blocks of its own.
 fn copy_range(root: &Path) -> std::io::Result<Answer> {
     let free = || -> std::io::Result<u64> {
-        let told = rustix::fs::statvfs(root)?;
-        Ok(told.f_bfree * told.f_frsize)
+        let value = rustix::fs::statvfs(root)?;
+        Ok(value.f_bfree * value.f_frsize)
     };
     let gone_since = |before: u64| once(|| Ok(before.saturating_sub(free()?)), |gone| gone >= SOME / 2);
     let before = free()?;

@@ -134,10 +134,10 @@ mod tests {
         let near = nearest(&xfs, &set, &set, "6.18.5").expect("nobarrier left in 4.19");
         assert_eq!((near.label.as_str(), near.mount.as_str()), ("old-set (nearest)", "logbsize=256k"));
         assert_eq!(near.device.get("flushes").map(String::as_str), Some("off"));
-        let said = near.nearest.expect("it is said");
-        assert_eq!(said.of, "old-set");
-        assert_eq!(said.in_short(), "old-set with device.flushes=off instead of nobarrier");
-        assert!(said.differs[0].why.starts_with("XFS dropped nobarrier in Linux 4.19: "), "{said:?}");
+        let note = near.nearest.expect("it is said");
+        assert_eq!(note.of, "old-set");
+        assert_eq!(note.in_short(), "old-set with device.flushes=off instead of nobarrier");
+        assert!(note.differs[0].why.starts_with("XFS dropped nobarrier in Linux 4.19: "), "{note:?}");
     }
 
     #[test]

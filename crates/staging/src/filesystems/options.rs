@@ -143,27 +143,27 @@ fn flags(filesystem: &Filesystem) -> (BTreeSet<String>, BTreeSet<String>) {
 /// # Errors
 /// An option that is refused.
 pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<Vec<OwnDevice>, StagingError> {
-    let told = |problem: String| {
+    let failed = |problem: String| {
         let way = "options of mkfs and mount must not name devices or files, except those that the filesystem's file declares \
                    under [[devices]]";
         StagingError::contender(&contender.label, problem, way)
     };
     let words = template::make_options(filesystem, contender);
     let mut found: Vec<OwnDevice> = Vec::new();
-    for one in given(filesystem, &words).map_err(told)? {
+    for one in given(filesystem, &words).map_err(failed)? {
         for item in one.value.split(',') {
-            if let Some(own) = own_device(filesystem, &one.flag, item).map_err(told)? {
+            if let Some(own) = own_device(filesystem, &one.flag, item).map_err(failed)? {
                 if found.iter().any(|known| known.rule.role == own.rule.role) {
-                    return Err(told(format!("the options name two devices for the {}", own.rule.role)));
+                    return Err(failed(format!("the options name two devices for the {}", own.rule.role)));
                 }
                 found.push(own);
             } else {
-                mkfs_item(filesystem, &one.flag, item).map_err(told)?;
+                mkfs_item(filesystem, &one.flag, item).map_err(failed)?;
             }
         }
     }
     for option in template::mount_options(filesystem, contender) {
-        mount_option(filesystem, &option, &found).map_err(told)?;
+        mount_option(filesystem, &option, &found).map_err(failed)?;
     }
     let elsewhere = contender.kernel.as_ref().is_some_and(|kernel| kernel != "host");
     match found.first() {

@@ -69,18 +69,18 @@ pub(crate) fn mount_options(
         // `defaults` only means no options.
         .filter(|option| *option != "defaults")
         .map(|option| {
-            let told = |found: String, by: &str| OptionFound {
+            let text = |found: String, by: &str| OptionFound {
                 asked: format!("mount {option}"),
                 found: Some(found),
                 by: by.to_string(),
             };
             let exact = shown.iter().find_map(|one| Some((in_force(option, &one.options)?, one.by.as_str())));
             if let Some((found, by)) = exact {
-                return Ok(told(found, by));
+                return Ok(text(found, by));
             }
             let all = words(shown);
             match held_in_silence(filesystem, option, &all) {
-                Some(true) => Ok(told("default: the kernel shows nothing that contradicts it".into(), "mountinfo")),
+                Some(true) => Ok(text("default: the kernel shows nothing that contradicts it".into(), "mountinfo")),
                 _ => Err(not_in_force(option, &all)),
             }
         })
@@ -209,13 +209,13 @@ fn check_item(
     rule: &ReadBack,
     text: &str,
 ) -> Result<OptionFound, String> {
-    let told = |found: Option<String>, by: String| OptionFound {
+    let printed = |found: Option<String>, by: String| OptionFound {
         asked: format!("mkfs {flag} {item}").trim_end().into(),
         found,
         by,
     };
     let shown = match rule.form {
-        Form::Hidden => return Ok(told(None, rule.line.clone())),
+        Form::Hidden => return Ok(printed(None, rule.line.clone())),
         Form::Pair => key.and_then(|key| pair(text, key)),
         Form::Property => key.and_then(|key| property(text, key)),
         Form::Line | Form::Device => after(text, &rule.line).and_then(|rest| {
@@ -231,14 +231,14 @@ fn check_item(
     };
     match shown {
         Some(found) if rule.form == Form::Device && is_device(&found, value) => {
-            Ok(told(Some(named(&found)), rule.by.clone()))
+            Ok(printed(Some(named(&found)), rule.by.clone()))
         }
         Some(found) if equal(value, found.trim_end_matches([',', ';'])) => {
             let found = found.trim_end_matches([',', ';']);
-            Ok(told(Some(named(found)), rule.by.clone()))
+            Ok(printed(Some(named(found)), rule.by.clone()))
         }
         Some(found) => Err(format!("mkfs option {flag} {item} did not take effect: {} shows {found}", rule.by)),
-        None => Ok(told(None, format!("{} does not show it", rule.by))),
+        None => Ok(printed(None, format!("{} does not show it", rule.by))),
     }
 }
 
@@ -422,9 +422,9 @@ mod tests {
             Shown { by: "/proc/fs/ext4/loop0/options".into(), options: words("commit=5,nodelalloc") },
         ];
         let found = mount_options(&filesystem("ext4"), &words("commit=5,noatime,async"), &shown).expect("all hold");
-        let told: Vec<(&str, &str)> = found.iter().map(|one| (one.asked.as_str(), one.by.as_str())).collect();
+        let lines: Vec<(&str, &str)> = found.iter().map(|one| (one.asked.as_str(), one.by.as_str())).collect();
         assert_eq!(
-            told,
+            lines,
             [
                 ("mount commit=5", "/proc/fs/ext4/loop0/options"),
                 ("mount noatime", "mountinfo"),

@@ -52,7 +52,7 @@ impl Peer for Arc<Console> {
         }
         let process = if self.process.lives() { "QEMU closed its port" } else { "QEMU's process ended" };
         match last_line(&self.log) {
-            Some(said) => format!("{process}: {said}{memory}"),
+            Some(note) => format!("{process}: {note}{memory}"),
             None => format!("{process}{memory}{}", self.last_words()),
         }
     }
@@ -78,6 +78,6 @@ impl Peer for Arc<Console> {
 
 /// The last line of QEMU's output.
 pub(super) fn last_line(log: &std::path::Path) -> Option<String> {
-    let said = std::fs::read_to_string(log).unwrap_or_default();
-    said.trim().lines().next_back().map(str::to_owned)
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    text.trim().lines().next_back().map(str::to_owned)
 }

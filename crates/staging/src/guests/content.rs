@@ -190,7 +190,7 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
 /// What the loader loads for these programs: `name => path (address)`, or `path (address)` for itself. A static program has none.
 fn libraries(programs: &[&PathBuf]) -> Result<BTreeSet<PathBuf>, StagingError> {
     let words = std::iter::once("ldd".to_string()).chain(programs.iter().map(|path| path.display().to_string()));
-    let told = Command::new(words)
+    let value = Command::new(words)
         .accept(&[0, 1])
         .hint("ldd is in Debian's libc-bin")
         .run(&Journal::new())
@@ -201,7 +201,7 @@ fn libraries(programs: &[&PathBuf]) -> Result<BTreeSet<PathBuf>, StagingError> {
         path.starts_with('/').then(|| PathBuf::from(path))
     };
     // A line that ends with a colon names the program of the lines that follow.
-    Ok(told.stdout.lines().filter(|line| !line.ends_with(':')).filter_map(path_in).collect())
+    Ok(value.stdout.lines().filter(|line| !line.ends_with(':')).filter_map(path_in).collect())
 }
 
 /// Adds a file under a path; top folders that are links in the archive are replaced by their targets.

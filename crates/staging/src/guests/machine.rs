@@ -269,8 +269,8 @@ fn accept(listener: &UnixListener, process: Process, log: &Path) -> Result<UnixS
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(refused(error)),
             Err(_) if !process.lives() || Instant::now() > end => {
                 let what = if process.lives() { "QEMU does not open its port" } else { "QEMU's process ended" };
-                let said = last_line(log).map(|line| format!(": {line}")).unwrap_or_default();
-                return Err(StagingError::guest(format!("{what}{said}")));
+                let text = last_line(log).map(|line| format!(": {line}")).unwrap_or_default();
+                return Err(StagingError::guest(format!("{what}{text}")));
             }
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }

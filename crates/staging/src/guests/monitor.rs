@@ -119,19 +119,19 @@ impl Monitor {
 
     /// Sends one command, and waits for its answer.
     fn tell(&mut self, execute: &str, arguments: Option<Arguments>) -> Result<Returned, String> {
-        let told = serde_json::to_vec(&Told { execute, arguments }).map_err(|error| error.to_string())?;
-        self.output.write_all(&[&told[..], b"\n"].concat()).map_err(unheard)?;
+        let parsed = serde_json::to_vec(&Told { execute, arguments }).map_err(|error| error.to_string())?;
+        self.output.write_all(&[&parsed[..], b"\n"].concat()).map_err(unheard)?;
         loop {
             let mut line = String::new();
             if self.input.read_line(&mut line).map_err(unheard)? == 0 {
                 return Err("QEMU's monitor ended".into());
             }
-            let said: Said = serde_json::from_str(&line)
+            let results: Said = serde_json::from_str(&line)
                 .map_err(|error| format!("QEMU's monitor sent an invalid answer: {error}"))?;
-            if let Some(refusal) = said.error {
+            if let Some(refusal) = results.error {
                 return Err(format!("QEMU's monitor refused {execute}: {}", refusal.desc));
             }
-            if let Some(returned) = said.returned {
+            if let Some(returned) = results.returned {
                 return Ok(returned);
             }
         }
@@ -171,8 +171,8 @@ mod tests {
         std::thread::spawn(move || {
             let mut out = theirs.try_clone().expect("another handle");
             writeln!(out, r#"{{"QMP": {{"version": {{}}, "capabilities": []}}}}"#).expect("said");
-            let told = BufReader::new(theirs).lines();
-            for (_, line) in told.zip(lines) {
+            let value = BufReader::new(theirs).lines();
+            for (_, line) in value.zip(lines) {
                 writeln!(out, "{line}").expect("said");
             }
         });
@@ -202,12 +202,12 @@ mod tests {
 
     #[test]
     fn commands_are_told_as_the_monitor_reads_them() {
-        let told = |told: Told| serde_json::to_string(&told).expect("JSON");
-        assert_eq!(told(Told { execute: "query-migrate", arguments: None }), r#"{"execute":"query-migrate"}"#);
+        let results = |results: Told| serde_json::to_string(&results).expect("JSON");
+        assert_eq!(results(Told { execute: "query-migrate", arguments: None }), r#"{"execute":"query-migrate"}"#);
         let to = Told { execute: "migrate", arguments: Some(Arguments::To { uri: "unix:/a" }) };
-        assert_eq!(told(to), r#"{"execute":"migrate","arguments":{"uri":"unix:/a"}}"#);
+        assert_eq!(results(to), r#"{"execute":"migrate","arguments":{"uri":"unix:/a"}}"#);
         let bandwidth = Arguments::Bandwidth { bytes_per_second: 5 };
         let set = Told { execute: "migrate-set-parameters", arguments: Some(bandwidth) };
-        assert_eq!(told(set), r#"{"execute":"migrate-set-parameters","arguments":{"max-bandwidth":5}}"#);
+        assert_eq!(results(set), r#"{"execute":"migrate-set-parameters","arguments":{"max-bandwidth":5}}"#);
     }
 }

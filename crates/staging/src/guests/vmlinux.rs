@@ -62,7 +62,7 @@ fn payload(file: &[u8]) -> Option<(&[u8], &'static str, u64)> {
     // Sectors of the real-mode part, after the first; 0 means four.
     let sectors = match file[0x1f1] {
         0 => 4,
-        told => usize::from(told),
+        value => usize::from(value),
     };
     let at = (sectors + 1) * 512 + word(0x248)? as usize;
     let packed = file.get(at..at.checked_add(word(0x24c)? as usize)?)?;

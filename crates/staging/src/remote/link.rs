@@ -95,8 +95,8 @@ impl Link {
                 return Err(self.state.fate());
             }
             if Instant::now() > end {
-                let said = self.state.peer.last_words();
-                return Err(format!("it did not start within {} s{said}", limit.as_secs()));
+                let note = self.state.peer.last_words();
+                return Err(format!("it did not start within {} s{note}", limit.as_secs()));
             }
             std::thread::sleep(Duration::from_millis(10));
         }

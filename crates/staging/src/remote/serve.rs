@@ -69,7 +69,7 @@ const HARMED: Duration = Duration::from_secs(180);
 
 /// What a filesystem can do, tested on images of `bytes` in this machine's memory, or smaller ones if it has less room.
 fn probed(asked: &Asked, bytes: u64, journal: &Journal) -> Result<Vec<Feature>, StagingError> {
-    let room = rustix::fs::statvfs(std::env::temp_dir()).map_or(bytes, |told| told.f_bavail * told.f_frsize);
+    let room = rustix::fs::statvfs(std::env::temp_dir()).map_or(bytes, |value| value.f_bavail * value.f_frsize);
     // A second device and other files must fit as well; in whole MiB.
     let bytes = bytes.min((room / 4 * 3) >> 20 << 20);
     let place = Where::Image { bytes, folder: std::env::temp_dir() };

@@ -75,14 +75,14 @@ impl Daemon {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let said = std::fs::read_to_string(log).unwrap_or_default();
+        let text = std::fs::read_to_string(log).unwrap_or_default();
         let (state, cause) = match self.child.try_wait() {
             Ok(Some(status)) if status.signal().is_some() => ("was killed", Cause::Passing),
             Ok(Some(_)) => ("ended at once", Cause::Unclear),
             _ => ("is not ready after 20 s", Cause::Unclear),
         };
-        let said = said.trim().lines().last().unwrap_or("it printed nothing").to_string();
-        Err(StagingError::failed(&facts.comm, format!("{} {state}: {said}", facts.comm), "", cause))
+        let text = text.trim().lines().last().unwrap_or("it printed nothing").to_string();
+        Err(StagingError::failed(&facts.comm, format!("{} {state}: {text}", facts.comm), "", cause))
     }
 
     /// The process.

@@ -27,12 +27,12 @@ impl Stage<'_> {
         let looked = self.look_at_mount(&filesystem);
         looked.map_err(|error| self.explained(of_contender(&label, error), "reading it back"))?;
         self.look_at_device();
-        let told = |problem: String, way: &str| StagingError::contender(&label, problem, way);
+        let line = |problem: String, way: &str| StagingError::contender(&label, problem, way);
         let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))
-            .map_err(|problem| told(problem, "remove it, or use a kernel that supports it"))?;
+            .map_err(|problem| line(problem, "remove it, or use a kernel that supports it"))?;
         let words = template::asked_words(&filesystem, contender);
         let mkfs = readback::mkfs_options(&filesystem, &words, &self.state.found.inspected)
-            .map_err(|problem| told(problem, "remove it, or use tools that support it"))?;
+            .map_err(|problem| line(problem, "remove it, or use tools that support it"))?;
         let hidden = mkfs.iter().filter(|one| one.found.is_none());
         let remarks: Vec<String> = hidden.map(|one| format!("{} is not read back: {}", one.asked, one.by)).collect();
         self.state.found.remarks.extend(remarks);
@@ -96,7 +96,7 @@ impl Stage<'_> {
         {
             let remark = "the loop device goes through this machine's page cache (direct I/O is off): \
                           memory may have served reads instead of the disk";
-            if !self.state.found.remarks.iter().any(|said| said == remark) {
+            if !self.state.found.remarks.iter().any(|note| note == remark) {
                 self.state.found.remarks.push(remark.into());
             }
         }

@@ -104,8 +104,8 @@ impl Stage<'_> {
                 .map_err(|error| self.explained(mount_refused(filesystem, contender, &error, uptime), "mounting"))?;
             // Some servers report success before they have parsed their options.
             if self.state.mount().is_none() {
-                let said = [answer.stderr.trim(), answer.stdout.trim()].join(" ");
-                return Err(self.explained(nothing_mounted(&contender.label, said.trim()), "mounting"));
+                let text = [answer.stderr.trim(), answer.stdout.trim()].join(" ");
+                return Err(self.explained(nothing_mounted(&contender.label, text.trim()), "mounting"));
             }
             self.state.found.mount_seconds = Some(began.elapsed().as_secs_f64());
             self.state.mounted = true;
@@ -131,9 +131,9 @@ impl Stage<'_> {
 }
 
 /// The error for a mount that returned success and mounted nothing.
-pub(crate) fn nothing_mounted(label: &str, said: &str) -> StagingError {
-    let said = if said.is_empty() { String::new() } else { format!("; its output: {said}") };
-    StagingError::contender(label, format!("mount returned success, but the filesystem is not mounted{said}"), "")
+pub(crate) fn nothing_mounted(label: &str, text: &str) -> StagingError {
+    let text = if text.is_empty() { String::new() } else { format!("; its output: {text}") };
+    StagingError::contender(label, format!("mount returned success, but the filesystem is not mounted{text}"), "")
 }
 
 /// The kernel's refusal, turned into what the user can act on: the option that is gone, or the kernel's log.
@@ -148,16 +148,16 @@ fn mount_refused(
     let gone =
         options.iter().find_map(|option| Some((option, gone(filesystem, option)?.way(option, &filesystem.title))));
     if let Some((option, way)) = gone {
-        let said = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
+        let text = if log.is_empty() { error.answer.clone() } else { log.join("; ") };
         return StagingError::contender(
             &contender.label,
-            format!("the kernel rejects the mount option {option}: {said}"),
+            format!("the kernel rejects the mount option {option}: {text}"),
             way,
         );
     }
-    let said = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
+    let text = if log.is_empty() { String::new() } else { format!("; the kernel says: {}", log.join("; ")) };
     let way = if options.is_empty() { String::new() } else { format!("its mount options are: {}", contender.mount) };
-    let problem = format!("cannot be mounted: {error}{said}");
+    let problem = format!("cannot be mounted: {error}{text}");
     StagingError::failed(&contender.label, problem, way, error.cause())
 }
 

@@ -20,8 +20,8 @@ impl Stage<'_> {
         let facts = self.state.filesystem.as_ref()?.shared.as_ref().filter(|_| self.state.daemon.is_some())?;
         let asked = Command::new(self.fill(&facts.intact)).prefixed(self.enter()).limit(ASKING).run(journal);
         let error = asked.err()?;
-        let said = error.answer.split_whitespace().collect::<Vec<_>>().join(" ");
-        Some(if said.is_empty() { error.to_string() } else { said.chars().take(ANSWER_LIMIT).collect() })
+        let text = error.answer.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(if text.is_empty() { error.to_string() } else { text.chars().take(ANSWER_LIMIT).collect() })
     }
 
     /// Ends a trial in which a server was lost.

@@ -198,10 +198,10 @@ impl Helper {
             .stdout(std::process::Stdio::piped())
             .spawn()
             .expect("started");
-        let mut said = [0; 6];
+        let mut printed = [0; 6];
         let output = child.stdout.as_mut().expect("piped");
-        std::io::Read::read_exact(output, &mut said).unwrap_or_else(|error| panic!("{line}: {error}"));
-        assert_eq!(&said, b"ready\n", "{line}");
+        std::io::Read::read_exact(output, &mut printed).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(&printed, b"ready\n", "{line}");
         Helper(child)
     }
 }

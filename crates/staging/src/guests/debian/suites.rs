@@ -154,8 +154,8 @@ fn quoted(path: &Path) -> String {
 }
 
 /// The first message shows what was wrong; the last one only that something was.
-fn failed(said: &str) -> StagingError {
-    let first = said
+fn failed(note: &str) -> StagingError {
+    let first = note
         .lines()
         .map(|line| line.trim_start_matches("E:").trim_start_matches("W:").trim())
         .find(|line| !line.is_empty());
@@ -165,11 +165,11 @@ fn failed(said: &str) -> StagingError {
 }
 
 /// Suites that apt could not read, by its messages: each names the address of a file, or the suite.
-fn unread(said: &str) -> Vec<Unread> {
+fn unread(note: &str) -> Vec<Unread> {
     let about = |line: &&str, suite: &str| {
         line.contains(&format!("/dists/{suite}/")) || line.split_whitespace().any(|word| word == suite)
     };
-    let complaints = || said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:"));
+    let complaints = || note.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:"));
     let of = |suite: &str| {
         complaints().find(|line| about(line, suite)).map(|line| (suite.to_owned(), line[2..].trim().to_owned()))
     };
@@ -369,25 +369,28 @@ Dir::State \"var/lib/apt\";
         write(&folder, KEYRINGS[0], &machine()).expect("written");
         let suites = Suites { config: folder.join(CONFIG) };
         let journal = Journal::new();
-        let told = suites.command(["apt-config", "dump"]).run(&journal).expect("apt answers").stdout;
-        assert!(told.contains(&format!("Dir::Etc \"{}\"", folder.join("etc").display())), "{told}");
-        assert!(told.contains("APT::Get::AllowUnauthenticated \"false\"") && !told.contains("Post-Invoke"), "{told}");
+        let value = suites.command(["apt-config", "dump"]).run(&journal).expect("apt answers").stdout;
+        assert!(value.contains(&format!("Dir::Etc \"{}\"", folder.join("etc").display())), "{value}");
+        assert!(
+            value.contains("APT::Get::AllowUnauthenticated \"false\"") && !value.contains("Post-Invoke"),
+            "{value}"
+        );
         // It knows the suites of our file, and none of the machine's sources.
-        let told = suites.command(["apt-get", "update", "--print-uris"]).run(&journal).expect("apt answers").stdout;
-        let known = addresses(&told);
+        let value = suites.command(["apt-get", "update", "--print-uris"]).run(&journal).expect("apt answers").stdout;
+        let known = addresses(&value);
         let named: BTreeSet<&str> =
             known.lines().filter_map(|line| line.split_once(' ')).map(|(_, suite)| suite).collect();
-        assert_eq!(named, BTreeSet::from(SUITES.map(|(suite, _)| suite)), "{told}");
+        assert_eq!(named, BTreeSet::from(SUITES.map(|(suite, _)| suite)), "{value}");
     }
 
     #[test]
     fn a_suite_that_apt_complains_of_was_not_read() {
-        let said = "\
+        let note = "\
 E: Release file for http://deb.debian.org/debian/dists/sid/InRelease is expired (invalid since 17d). Updates for this repository will not be applied.
 E: The repository 'http://deb.debian.org/debian bookworm-backports Release' does not have a Release file.
 N: See apt-secure(8) manpage for repository creation and user configuration details.
 ";
-        let found = unread(said);
+        let found = unread(note);
         let names: Vec<&str> = found.iter().map(|(suite, _)| suite.as_str()).collect();
         assert_eq!(names, ["bookworm-backports", "sid"]);
         assert!(found[1].1.starts_with("Release file for"), "{found:?}");
