@@ -144,8 +144,10 @@ fn at_most(view: &View, pivot: &PivotView) -> Option<f64> {
 
 /// The value that is furthest behind, and its ratio.
 fn furthest(values: &[Option<PivotCell>], counts: impl Fn(&PivotCell) -> bool) -> Option<(usize, f64)> {
-    let known =
-        values.iter().enumerate().filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| counts(cell))?.ratio?)));
+    let known = values
+        .iter()
+        .enumerate()
+        .filter_map(|(at, cell)| Some((at, cell.as_ref().filter(|cell| counts(cell))?.ratio?)));
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
