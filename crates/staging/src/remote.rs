@@ -8,6 +8,7 @@ pub(crate) mod message;
 mod pipe;
 mod serve;
 
+pub(crate) use link::locked;
 pub use link::{Link, Peer};
 pub(crate) use message::Ask;
 pub use message::{Asked, Beside};

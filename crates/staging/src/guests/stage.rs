@@ -12,7 +12,7 @@ use crate::devices::image::Image;
 use crate::error::StagingError;
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
-use crate::remote::{Asked, Link, Remote, Transport};
+use crate::remote::{Asked, Link, Remote, Transport, locked};
 use crate::stage::Down;
 use crate::stage::Stage;
 use crate::stage::target::Target;
@@ -20,7 +20,7 @@ use crate::systems;
 use records::{Backend, Contender, DiskLateness, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use system::{Command, Evidence, Snapshot, Watch};
 
@@ -59,8 +59,7 @@ struct Shared {
 
 impl Guests {
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        // A panic elsewhere leaves whole values behind.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

@@ -312,7 +312,7 @@ fn silence() -> Duration {
     asked.map_or(SILENCE, Duration::from_secs)
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic elsewhere leaves complete values.
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }

@@ -3,7 +3,7 @@
 //! The command may be any that leads there.
 
 use super::Transport;
-use super::link::{Link, Peer};
+use super::link::{Link, Peer, locked};
 use crate::error::StagingError;
 use crate::stage::Down;
 use records::Cause;
@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use system::Tail;
 use system::process::{Process, how_it_ended, reap};
@@ -81,7 +81,7 @@ impl Transport for Pipe {
 
     fn end(&mut self) -> Down {
         self.link.hang_up();
-        if reap(&mut self.child.locked(), END_LIMIT) {
+        if reap(&mut locked(&self.child.child), END_LIMIT) {
             return Down::default();
         }
         self.child.kill();
@@ -95,19 +95,13 @@ impl Drop for Pipe {
     }
 }
 
-impl Served {
-    fn locked(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(|poison| poison.into_inner())
-    }
-}
-
 impl Peer for Arc<Served> {
     fn name(&self) -> &str {
         NAME
     }
 
     fn fate(&self) -> String {
-        let mut child = self.locked();
+        let mut child = locked(&self.child);
         reap(&mut child, REAP_LIMIT);
         match child.try_wait() {
             Ok(Some(status)) => format!("{NAME} ended with {}{}", how_it_ended(status), self.last_words()),
@@ -122,7 +116,7 @@ impl Peer for Arc<Served> {
     }
 
     fn kill(&self) {
-        let mut child = self.locked();
+        let mut child = locked(&self.child);
         // It fails only if the process is already gone, which is the aim.
         let _ = child.kill();
         reap(&mut child, REAP_LIMIT);
