@@ -39,7 +39,7 @@ pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
         ("--start", own.start != Start::default(), programs || traces, "--command, job files of fio and traces"),
         ("--full-speed", own.full_speed, traces, "traces, which `bakeoff record` makes"),
     ];
-    match options.iter().find(|(_, note, taken, _)| *note && !taken) {
+    match options.iter().find(|(_, is_given, taken, _)| *is_given && !taken) {
         Some((option, _, _, takes)) => Err(Failure::usage(format!("{option} is for {takes}"))),
         None => Ok(()),
     }
