@@ -7,7 +7,7 @@ use crate::{estimate, resolve, split};
 use runner::{Place, PlannedContender, ResolvedPlan, places};
 use schemars::JsonSchema;
 use serde::Serialize;
-use staging::{Tools, Where};
+use staging::{AgedCommands, StagingError, Tools, Where};
 use std::path::PathBuf;
 use workload::program::{Command, Group, Step};
 
@@ -336,11 +336,13 @@ pub fn trial_commands(plan: &ResolvedPlan, catalogue: &Catalogue) -> Vec<(usize,
     let shown = plan.contenders.iter().enumerate().filter(|(_, entry)| entry.twin_of.is_none());
     let of_entry = |(index, entry): (usize, &PlannedContender)| {
         let place = if ground.len() > 1 { &ground[index] } else { &ground[0] };
-        let lines = staging::commands_for(&catalogue.filesystems, &entry.asked, place, plan.cold);
-        let begin = aged_commands(plan, entry);
+        let lines = match aged_commands(plan, entry, place, catalogue) {
+            Some(lines) => lines,
+            None => staging::commands_for(&catalogue.filesystems, &entry.asked, place, plan.cold),
+        };
         let tools = staging::tools_for(&catalogue.filesystems, &entry.asked, place).unwrap_or_default();
         let tools = tool_commands(plan, index, &tools);
-        let all = lines.map(|lines| begin.into_iter().chain(lines).chain(tools).collect());
+        let all = lines.map(|lines| lines.into_iter().chain(tools).collect());
         (index, all.map_err(|error| error.to_string()))
     };
     shown.map(of_entry).collect()
@@ -401,23 +403,22 @@ fn tool_lines(group: &Group, tools: &Tools, place: &str) -> Vec<String> {
     tools.get(tool).into_iter().flatten().map(line).collect()
 }
 
-/// How an aged contender is prepared: created and aged once, restored for each trial.
-fn aged_commands(plan: &ResolvedPlan, entry: &PlannedContender) -> Vec<String> {
-    let Some((ages, (profile, fill))) = plan.ages.as_ref().and_then(|ages| Some((ages, ages.of(&entry.asked)?))) else {
-        return Vec::new();
-    };
-    let image = ages.folder.join("KEY.img");
-    let image = image.display();
-    let mut lines = vec![
-        format!("# made once, aged as {} to {}, and kept as {image};", profile.name, runner::percent(fill)),
-        "# each trial begins with these commands instead of creating the filesystem:".to_owned(),
-    ];
-    lines.extend(match &plan.place {
-        Place::Device { path, .. } => {
-            let path = path.display();
-            [format!("blkdiscard --zeroout {path}"), format!("dd if={image} of={path} bs=1M conv=sparse,nocreat,fsync")]
-        }
-        _ => [format!("cp --reflink=auto --sparse=auto {image} IMAGE"), "sync --data IMAGE".into()],
-    });
-    lines
+/// The commands of an aged contender: those that make its image, once, and those of each trial. None if it is not aged.
+fn aged_commands(
+    plan: &ResolvedPlan,
+    entry: &PlannedContender,
+    place: &Where,
+    catalogue: &Catalogue,
+) -> Option<Result<Vec<String>, StagingError>> {
+    let ages = plan.ages.as_ref()?;
+    let (profile, fill) = ages.of(&entry.asked)?;
+    let (registry, folder) = (&catalogue.filesystems, &ages.folder);
+    let found = staging::aged_commands_for(registry, &entry.asked, place, plan.cold, folder);
+    Some(found.map(|AgedCommands { once, each }| {
+        let image = folder.join("KEY.img");
+        let (name, fill) = (&profile.name, runner::percent(fill));
+        let once_text =
+            format!("# once; it is aged as {name} to {fill} before it is unmounted, and kept as {}:", image.display());
+        [vec![once_text], once, vec!["# each trial:".into()], each].concat()
+    }))
 }

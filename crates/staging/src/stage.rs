@@ -14,7 +14,8 @@ mod handing;
 mod inspect;
 mod limits;
 pub(crate) mod members;
-mod mount;
+pub(crate) mod prepared;
+pub(crate) mod recipe;
 pub(crate) mod remount;
 mod shared;
 pub(crate) mod split;
@@ -31,6 +32,7 @@ use crate::filesystems::template::Placeholders;
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
 use crate::stage::daemon::Daemon;
+use crate::stage::recipe::{Commands, Options};
 use crate::stage::target::Target;
 use around::Around;
 pub(crate) use inspect::usage;
@@ -122,7 +124,9 @@ pub(crate) struct State {
     pub rested: Option<(Instant, Vec<Option<Activity>>)>,
     /// The kernel treats the device as one without a cache, and sends no flushes.
     pub flushes_off: bool,
-    pub list: Vec<String>,
+    /// Time that copying an aged image to the device took.
+    pub copied: Duration,
+    pub options: Options,
     pub durable: Durable,
     pub found: Found,
     /// A folder in a user's directory; it is removed with its content.
@@ -167,7 +171,7 @@ impl Stage<'_> {
 
     /// Prefix of commands that must see the mount; mostly empty. For the engine: [`Stage::engine_prefix`].
     pub fn enter(&self) -> &[String] {
-        self.state.daemon.as_ref().map_or(&self.state.tools, |daemon| &daemon.prefix)
+        self.state.enter()
     }
 
     /// What makes written data safe here.
@@ -202,7 +206,7 @@ impl Stage<'_> {
             let doing = StagingError::command(format!("syncing {}", self.state.label));
             return call.make(limit, &self.target.journal).map_err(doing);
         }
-        self.run(&call.words(), limit, "syncing")
+        self.run(Command::new(call.words()).prefixed(self.enter()), limit, "syncing")
     }
 
     /// Unmounts and mounts again; nothing may be open below the root. Returns the time that mounting took.
@@ -213,8 +217,8 @@ impl Stage<'_> {
 
     /// Unmounts, and leaves everything else as it is.
     pub(crate) fn take_off(&mut self) -> Result<(), StagingError> {
-        if let Some(filesystem) = &self.state.filesystem {
-            self.run(&self.fill(&filesystem.mount.unmount), self.limits().sync(), "unmounting")?;
+        if let Some(commands) = self.state.commands() {
+            self.run(commands.unmount(), self.limits().sync(), "unmounting")?;
             self.state.mounted = false;
         }
         Ok(())
@@ -244,13 +248,12 @@ impl Stage<'_> {
 
     /// Mounts what was unmounted. Returns the time taken.
     pub(crate) fn put_back(&mut self) -> Result<Duration, StagingError> {
-        let Some(filesystem) = self.state.filesystem.clone() else {
+        let Some(commands) = self.state.commands() else {
             return Ok(Duration::ZERO);
         };
-        let template = self.state.spread(&filesystem).mount_again(self.state.members.lost.is_none());
+        let mount = commands.mount_again(self.state.members.lost.is_none());
         let began = Instant::now();
-        let mount = self.fill(template);
-        self.run(&mount, self.limits().mount(), "mounting again")?;
+        self.run(mount, self.limits().mount(), "mounting again")?;
         let took = began.elapsed();
         self.state.mounted = true;
         Ok(took)
@@ -392,12 +395,11 @@ impl Stage<'_> {
     }
 
     pub(crate) fn fill(&self, template: &[String]) -> Vec<String> {
-        self.state.places.fill(template, &self.state.list)
+        self.state.places.fill(template, &self.state.options.mount)
     }
 
-    pub(crate) fn run(&self, words: &[String], limit: Duration, doing: &str) -> Result<(), StagingError> {
-        Command::new(words.to_vec())
-            .prefixed(self.enter())
+    pub(crate) fn run(&self, command: Command, limit: Duration, doing: &str) -> Result<(), StagingError> {
+        command
             .limit(limit)
             .run(&self.target.journal)
             .map(|_| ())
@@ -423,6 +425,22 @@ impl State {
     pub fn begun(label: &str, root: PathBuf, device: Option<BlockDevice>, places: Placeholders) -> State {
         let watch = device.as_ref().map_or_else(Watch::system, Watch::device);
         State { label: label.into(), places, root, watch, device, found: Found::nothing(), ..State::default() }
+    }
+
+    /// Prefix of commands that must see the mount.
+    pub fn enter(&self) -> &[String] {
+        self.daemon.as_ref().map_or(&self.tools, |daemon| &daemon.prefix)
+    }
+
+    /// The commands of its filesystem, once that is mounted.
+    pub fn commands(&self) -> Option<Commands<'_>> {
+        self.filesystem.as_ref().map(|filesystem| self.commands_of(filesystem))
+    }
+
+    /// The commands of this filesystem here.
+    pub fn commands_of<'a>(&'a self, filesystem: &'a Filesystem) -> Commands<'a> {
+        let (places, options, own) = (&self.places, &self.options, &self.own);
+        Commands { spread: self.spread(filesystem), places, options, own, prefix: self.enter() }
     }
 
     /// Whether the filesystem has a cache of its own, which only mounting again empties.
@@ -478,10 +496,10 @@ impl Target {
         }
         if std::mem::take(&mut state.mounted) && state.daemon.is_none() {
             // A filesystem with more than a mount, such as a pool, has an unmount command of its own.
-            let own = state.filesystem.as_ref().map(|known| state.places.fill(&known.mount.unmount, &state.list));
-            let words = own.unwrap_or_else(|| vec!["umount".into(), state.places.mountpoint.display().to_string()]);
-            let lazily = ["umount", "--lazy", &state.places.mountpoint.display().to_string()].map(String::from);
-            let plain = Command::new(words).prefixed(&state.tools).limit(SYNC_LIMIT).run(&self.journal);
+            let point = state.places.mountpoint.display().to_string();
+            let own = state.commands().map(Commands::unmount);
+            let lazily = ["umount", "--lazy", &point].map(String::from);
+            let plain = own.unwrap_or_else(|| Command::new(["umount", &point])).limit(SYNC_LIMIT).run(&self.journal);
             if plain.is_err() {
                 problems.extend(Command::new(lazily).run(&self.journal).err().map(|error| error.to_string()));
             }

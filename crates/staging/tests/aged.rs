@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Bench, Disk, root};
+use records::ColdWay;
 use staging::{AgedCache, Target};
 use std::path::PathBuf;
 
@@ -78,6 +79,52 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
     };
     assert!(free("ext4").is_some_and(|extents| extents > 0) && free("xfs").is_some_and(|extents| extents > 0));
     assert_eq!(free("btrfs"), None, "no tool tells it");
+}
+
+#[test]
+fn what_is_planned_of_an_aged_contender_is_what_is_run() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let disk = Disk::new("planned-age", 320);
+    for (place, name) in [(bench.image(400), "xfs"), (bench.image(400), "zfs"), (disk.place(), "ext4")] {
+        let contender = bench.contender(name);
+        let cache = cache(&bench);
+        let folder = bench.folder.path().join("aged");
+        let planned = staging::aged_commands_for(&bench.registry, &contender, &place, ColdWay::default(), &folder);
+        let planned = planned.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut target = bench.open(&place).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let id = target.id().to_string();
+        let key = target.aged_key(&contender, "planned").expect("a key");
+        let stage = target.stage_to_age(&contender, &cache, &key).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // A plan knows a real device, but not the loop device of an image.
+        let name_of = |stage: &staging::Stage<'_>| {
+            let name = stage.device().map(|device| device.name.clone());
+            name.filter(|name| !disk.text().ends_with(name))
+        };
+        let (device, pid) = (name_of(&stage).unwrap_or_default(), pid(&stage));
+        let mut state = |_| staging::AgedState::default();
+        let image = stage.keep(&cache, &key, name, &mut state).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let label = format!("bo-{}", &key[..8]);
+        assert_eq!(bench.ran(&[(&label, "bo-ID"), (&id, "ID"), (&device, "loopN"), (&pid, "-t PID ")]), planned.once);
+        let mut stage = target.stage_aged(&contender, &cache, &image).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (device, pid) = (name_of(&stage).unwrap_or_default(), self::pid(&stage));
+        stage.drop_caches().expect("dropped");
+        stage.close().expect("closed");
+        let kept = std::fs::read_dir(&folder).expect("there").flatten().map(|entry| entry.path());
+        let kept = kept.filter(|path| path.to_string_lossy().contains(&key)).map(|path| path.display().to_string());
+        let (kept, plan) = (kept.last().expect("one is kept"), folder.join("KEY.img").display().to_string());
+        let mut known = vec![(kept.as_str(), plan.as_str()), (&label, "bo-ID"), (&id, "ID"), (&device, "loopN")];
+        known.extend([(pid.as_str(), "-t PID "), ("bakeoff-ID-2.img", "bakeoff-ID-1.img")]);
+        assert_eq!(bench.ran(&known), planned.each, "{name}");
+    }
+}
+
+/// The words that lead to the namespace of a stage's server; empty if it has none.
+fn pid(stage: &staging::Stage<'_>) -> String {
+    let at = stage.enter().iter().position(|word| word == "-t");
+    at.and_then(|at| stage.enter().get(at + 1)).map_or_else(String::new, |pid| format!("-t {pid} "))
 }
 
 #[test]

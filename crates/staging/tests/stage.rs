@@ -171,23 +171,9 @@ fn what_is_planned_is_what_is_run() {
         stage.drop_caches().expect("dropped");
         stage.close().expect("closed");
         drop(target);
-        let mut ran: Vec<String> = Vec::new();
-        for record in bench.journal.drain() {
-            let mut line = record.typed().replace(&id, "ID").replace(&device, "loopN");
-            if !pid.is_empty() {
-                line = line.replace(&format!("-t {pid} "), "-t PID ");
-            }
-            // A setting is restored to its former value, which a plan does not know.
-            let closing = ran.iter().any(|line: &String| line.starts_with("umount"));
-            if let Some((_, setting)) = line.split_once(" > /sys").filter(|_| closing) {
-                line = format!("sh -c 'echo WAS > /sys{setting}");
-            }
-            ran.push(line);
-        }
-        let missing: Vec<&String> = planned.iter().filter(|line| !ran.contains(line)).collect();
-        let unplanned: Vec<&String> = ran.iter().filter(|line| !planned.contains(line)).collect();
-        assert!(unplanned.is_empty(), "{name}: run but not planned: {unplanned:#?}");
-        assert!(missing.is_empty(), "{name}: planned but not run: {missing:#?}\nrun: {ran:#?}");
+        let process = if pid.is_empty() { String::new() } else { format!("-t {pid} ") };
+        let ran = bench.ran(&[(&id, "ID"), (&device, "loopN"), (&process, "-t PID ")]);
+        assert_eq!(ran, planned, "{name}");
     }
 }
 

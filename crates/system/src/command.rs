@@ -151,6 +151,11 @@ impl Command {
         self
     }
 
+    /// Program and arguments, for another process to run.
+    pub fn into_words(self) -> Vec<String> {
+        self.argv
+    }
+
     /// Sets the time limit.
     pub fn limit(mut self, limit: Duration) -> Command {
         self.limit = limit;

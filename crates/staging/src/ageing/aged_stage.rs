@@ -9,13 +9,15 @@ use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
 use crate::filesystems::template;
+use crate::stage::prepared::Request;
+use crate::stage::recipe::{Commands, Source};
 use crate::stage::target::{Target, Where};
 use crate::stage::{Beginning, SYNC_LIMIT, Stage, usage};
 use crate::systems;
 use records::{AgedState, Contender, FreeSpace, Kept, Restored};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use system::{BlockDevice, Command, Journal, Snapshot, Sysfs as _};
+use system::{BlockDevice, Journal, Snapshot, Sysfs as _};
 
 impl Target {
     /// The key of a contender's aged image: everything that it depends on.
@@ -60,17 +62,8 @@ impl Target {
             volume: Some(volume_label(key)),
             ..Beginning::default()
         };
-        let mut stage = self.begin(&beginning)?;
-        stage.state.list = template::mount_options(&filesystem, contender);
-        stage.make_ready(&filesystem)?;
-        if stage.state.image.is_none() {
-            stage.target.empty_device()?;
-        }
-        stage.make(&filesystem, contender)?;
-        stage.mount(&filesystem, contender)?;
-        stage.state.filesystem = Some(filesystem);
-        stage.read_back(contender)?;
-        Ok(stage)
+        let asked = Request { contender, filesystem: Some(&filesystem), kept: None };
+        self.begin(&beginning)?.follow(Source::ToAge, asked)
     }
 
     /// Copies an aged image for one trial, and verifies that the copy is equal to the kept image. A real device is only restored when the
@@ -114,27 +107,15 @@ impl Target {
         let AgedCopy { cache, aged, image, seconds } = copy;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         alone(&filesystem, contender)?;
-        let began = Instant::now();
         let beginning = Beginning {
             label: &contender.label,
             restored: image,
             volume: Some(volume_label(&aged.key)),
             ..Beginning::default()
         };
-        let mut stage = self.begin(&beginning)?;
-        if stage.state.image.is_none() {
-            stage.target.hand_over()?;
-            let device = stage.state.places.device.clone();
-            cache.restore_to_device(&aged, &device, &stage.target.journal)?;
-        }
-        let took = seconds + began.elapsed().as_secs_f64();
-        stage.state.list = template::mount_options(&filesystem, contender);
-        stage.make_ready(&filesystem)?;
-        stage.apply(contender, axes::on_device(contender))?;
-        stage.mount_again(&filesystem, contender)?;
-        stage.state.filesystem = Some(filesystem);
-        stage.read_back(contender)?;
-        stage.apply(contender, axes::on_mounted(contender))?;
+        let asked = Request { contender, filesystem: Some(&filesystem), kept: Some((&cache, &aged)) };
+        let mut stage = self.begin(&beginning)?.follow(Source::Kept, asked)?;
+        let took = seconds + stage.state.copied.as_secs_f64();
         stage.state.found.aged = Some(Restored { state: aged.state, restored_seconds: took });
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
@@ -235,10 +216,11 @@ impl Stage<'_> {
     }
 
     fn free_space(&self, free: u64) -> (Option<FreeSpace>, Option<String>) {
-        let Some(facts) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.free_space.as_ref()) else {
+        let facts = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.free_space.as_ref());
+        let command = self.state.commands().and_then(Commands::free_space);
+        let Some((facts, command)) = facts.zip(command) else {
             return (None, Some("no tool of this filesystem shows the layout of its free space".into()));
         };
-        let command = Command::new(self.state.places.fill(&facts.command, &[])).prefixed(self.enter());
         match command.limit(SYNC_LIMIT).run(&self.target.journal) {
             Ok(answer) => {
                 let line = answer.stdout.lines().find_map(|line| line.trim().strip_prefix(facts.extents.as_str()));
@@ -248,15 +230,6 @@ impl Stage<'_> {
             }
             Err(error) => (None, Some(error.to_string())),
         }
-    }
-
-    /// Mounts the content of a restored image.
-    fn mount_again(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
-        let mut again = filesystem.clone();
-        if !filesystem.mount.again.is_empty() {
-            again.mount.command.clone_from(&filesystem.mount.again);
-        }
-        self.mount(&again, contender)
     }
 }
 

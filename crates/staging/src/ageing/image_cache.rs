@@ -290,11 +290,10 @@ impl AgedCache {
         journal: &Journal,
     ) -> Result<(), StagingError> {
         let path = to.path();
-        let (from_text, to_text) = (image.file().display().to_string(), path.display().to_string());
-        let copy = Command::new(["cp", "--reflink=auto", "--sparse=auto", &from_text, &to_text]);
+        let [copy, sync] = copying_to_file(&image.file(), &path);
         self.copied(image, copy.through(&path, &to.file), journal)?;
-        let sync = Command::new(["sync", "--data", &to_text]).through(&path, &to.file).limit(COPY_LIMIT);
-        sync.run(journal).map_err(StagingError::command(format!("writing back {to_text}")))?;
+        let sync = sync.through(&path, &to.file).limit(COPY_LIMIT);
+        sync.run(journal).map_err(StagingError::command(format!("writing back {}", path.display())))?;
         let found = hash(&to.file).map_err(|error| StagingError::file("read back", &path, error))?;
         self.equal(image, &found)
     }
@@ -307,17 +306,9 @@ impl AgedCache {
         journal: &Journal,
     ) -> Result<(), StagingError> {
         let to_text = to.display().to_string();
-        let zero = zeroing(to, BlockDevice::find(to).ok().as_ref()).limit(COPY_LIMIT);
-        zero.run(journal).map_err(StagingError::command(format!("emptying {to_text}")))?;
-        let words = [
-            "dd".to_string(),
-            format!("if={}", image.file().display()),
-            format!("of={to_text}"),
-            "bs=1M".into(),
-            "conv=sparse,nocreat,fsync".into(),
-            "status=none".into(),
-        ];
-        self.copied(image, Command::new(words), journal)?;
+        let [zero, copy] = copying_to_device(&image.file(), to);
+        zero.limit(COPY_LIMIT).run(journal).map_err(StagingError::command(format!("emptying {to_text}")))?;
+        self.copied(image, copy, journal)?;
         let device = File::open(to).map_err(|error| StagingError::file("open", to, error))?;
         let found = hash(&device).map_err(|error| StagingError::file("read back", to, error))?;
         if found != image.hash {
@@ -373,22 +364,32 @@ impl AgedCache {
     ) -> Result<(), StagingError> {
         crate::devices::image::fits(&self.folder, bytes)?;
         let path = part.path();
-        let part_text = path.display().to_string();
-        let words = [
-            "dd".to_string(),
-            format!("if={}", device.display()),
-            format!("of={part_text}"),
-            "bs=1M".into(),
-            "iflag=direct".into(),
-            "conv=sparse,fsync".into(),
-            "status=none".into(),
-        ];
-        let copy = Command::new(words).through(&path, &part.file).limit(COPY_LIMIT);
+        let [copy, size] = copying_from_device(device, &path, bytes);
+        let copy = copy.through(&path, &part.file).limit(COPY_LIMIT);
         copy.run(journal).map_err(StagingError::command(format!("keeping a copy of {}", device.display())))?;
-        // Zeros at the end are skipped, so the file would be too short.
-        let size = Command::new(["truncate", "--size", &bytes.to_string(), &part_text]).through(&path, &part.file);
-        size.run(journal).map(|_| ()).map_err(StagingError::command(format!("sizing {part_text}")))
+        let sized = size.through(&path, &part.file).run(journal);
+        sized.map(|_| ()).map_err(StagingError::command(format!("sizing {}", path.display())))
     }
+}
+
+/// The commands that copy a kept image to a file, and write that back.
+pub(crate) fn copying_to_file(image: &Path, to: &Path) -> [Command; 2] {
+    let (from, to) = (image.display().to_string(), to.display().to_string());
+    [Command::new(["cp", "--reflink=auto", "--sparse=auto", &from, &to]), Command::new(["sync", "--data", &to])]
+}
+
+/// The commands that fill a device with zeros, and copy the data of a kept image to it.
+pub(crate) fn copying_to_device(image: &Path, to: &Path) -> [Command; 2] {
+    let (from, into) = (format!("if={}", image.display()), format!("of={}", to.display()));
+    let words = ["dd", &from, &into, "bs=1M", "conv=sparse,nocreat,fsync", "status=none"];
+    [zeroing(to, BlockDevice::find(to).ok().as_ref()), Command::new(words)]
+}
+
+/// The commands that copy a device to a file of `bytes` bytes; dd skips zeros at the end, so the second sets its size.
+pub(crate) fn copying_from_device(device: &Path, to: &Path, bytes: u64) -> [Command; 2] {
+    let (from, into) = (format!("if={}", device.display()), format!("of={}", to.display()));
+    let words = ["dd", &from, &into, "bs=1M", "iflag=direct", "conv=sparse,fsync", "status=none"];
+    [Command::new(words), Command::new(["truncate", "--size", &bytes.to_string(), &to.display().to_string()])]
 }
 
 impl AgedImage {

@@ -141,8 +141,9 @@ fn by_commands(stage: &Stage<'_>, commands: &[Vec<String>]) -> Result<String, St
     let mut lines = Vec::new();
     for words in stage.filled(commands) {
         let words: Vec<String> = words.iter().map(|word| word.replace("{snapshot}", SNAPSHOT)).collect();
-        stage.run(&words, TOOL_LIMIT, &format!("running {}", words.first().map_or("", String::as_str)))?;
-        lines.push(words.join(" "));
+        let (line, doing) = (words.join(" "), format!("running {}", words.first().map_or("", String::as_str)));
+        stage.run(Command::new(words).prefixed(stage.enter()), TOOL_LIMIT, &doing)?;
+        lines.push(line);
     }
     Ok(lines.join(", "))
 }

@@ -165,7 +165,7 @@ impl Target {
         let tools = systems::versions_in_guest(filesystem, kernel, &self.journal);
         let (devices, modelled) = (axes::devices(contender), axes::value(contender, DISK));
         let beginning = crate::stage::Beginning { label: &label, devices, disk: modelled, ..Default::default() };
-        let mut disk = self.begin(&beginning)?;
+        let mut disk = self.begin(&beginning)?.disk();
         disk.target.hand_over()?;
         let asked = Asked {
             contender: Box::new(in_guest(contender)),

@@ -2,9 +2,9 @@
 //! In: the check's command for this number of devices. Out: whether the filesystem is whole, how long that took, and the most telling line.
 
 use super::Stage;
+use super::recipe::Commands;
 use records::Closing;
 use std::time::Instant;
-use system::Command;
 
 /// Longest line that is shown, in characters.
 const LINE_LIMIT: usize = 200;
@@ -15,11 +15,10 @@ impl Stage<'_> {
         let Some(check) = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.check.clone()) else {
             return;
         };
-        let words = self.state.filesystem.as_ref().and_then(|filesystem| self.state.spread(filesystem).check());
-        let command =
-            Command::new(self.fill(words.unwrap_or_default())).prefixed(self.enter()).limit(self.limits().check());
+        let Some(command) = self.state.commands().and_then(Commands::check) else { return };
+        let command = command.limit(self.limits().check()).accept(&(0..=255).collect::<Vec<_>>());
         let began = Instant::now();
-        let answer = command.accept(&(0..=255).collect::<Vec<_>>()).run(&self.target.journal);
+        let answer = command.run(&self.target.journal);
         match answer {
             Ok(answer) => {
                 closing.check_seconds = Some(began.elapsed().as_secs_f64());

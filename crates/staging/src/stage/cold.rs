@@ -54,9 +54,7 @@ impl Stage<'_> {
     /// Whether a loop device that is not ours keeps the lower layer in the page cache, where unmounting leaves it.
     fn stands_on_pages(&self) -> bool {
         let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
-        let keeps = |device: &BlockDevice| {
-            device.backing_file.is_some() && device.loop_direct != Some(true) && !own.contains(&device.number)
-        };
+        let keeps = |device: &BlockDevice| keeps_pages(device) && !own.contains(&device.number);
         self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
     }
 
@@ -142,16 +140,15 @@ impl Stage<'_> {
     }
 
     fn checkpoint(&self) -> Result<(), StagingError> {
-        let Some(filesystem) = self.state.filesystem.as_ref().filter(|known| !known.sync.checkpoint.is_empty()) else {
-            return Ok(());
-        };
+        let Some(filesystem) = &self.state.filesystem else { return Ok(()) };
+        let Some(command) = self.state.commands_of(filesystem).checkpoint() else { return Ok(()) };
         let doing = "checkpointing the journal of";
         let done = if is_freezing(&filesystem.sync.checkpoint) && self.enter().is_empty() {
             let call = Call::Checkpoint(self.state.places.mountpoint.clone());
             let made = call.make(self.limits().sync(), &self.target.journal);
             made.map_err(StagingError::command(format!("{doing} {}", self.state.label)))
         } else {
-            self.run(&self.fill(&filesystem.sync.checkpoint), self.limits().sync(), doing)
+            self.run(command, self.limits().sync(), doing)
         };
         done.inspect_err(|_| self.thaw())
     }
@@ -166,6 +163,11 @@ impl Stage<'_> {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Whether a loop device goes through the page cache of this machine.
+pub(super) fn keeps_pages(device: &BlockDevice) -> bool {
+    device.backing_file.is_some() && device.loop_direct != Some(true)
 }
 
 /// Whether a checkpoint is a plain freeze and thaw, which a system call does as well.

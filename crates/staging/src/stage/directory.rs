@@ -5,6 +5,8 @@
 use crate::error::StagingError;
 use crate::filesystems::template::Placeholders;
 use crate::ownership::cleanup_journal::Made;
+use crate::stage::prepared::{Prepared, Request};
+use crate::stage::recipe::Source;
 use crate::stage::target::{Target, Where};
 use crate::stage::{Stage, State, usage};
 use records::Contender;
@@ -56,8 +58,8 @@ impl Target {
         let mut stage = Stage { target: self, state };
         stage.state.work_folder = Some(folder);
         stage.describe_directory(contender, &directory)?;
-        stage.apply(contender, axes::on_mounted(contender))?;
-        Ok(stage)
+        let asked = Request { contender, filesystem: None, kept: None };
+        Prepared::begun(stage).follow(Source::Directory, asked)
     }
 }
 
@@ -117,7 +119,6 @@ impl Stage<'_> {
             self.state.found.mount_options = mount.options;
             self.state.found.super_options = mount.super_options;
         }
-        self.look_at_device();
         self.state.found.empty = usage(&self.state.root)?;
         self.state.found.durability = self.directory_durability();
         let mut remarks = vec![

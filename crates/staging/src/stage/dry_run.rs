@@ -1,22 +1,26 @@
 //! The commands that staging a contender will run, in order, without running any.
 //! In: a contender and a place. Out: lines that can be typed in a shell.
-//! Built from the same descriptions as the real run; values that are only known then are in capitals: N, ID, PID, WAS.
+//! Order and words are those of the recipe that the real run follows; values that are only known then are in capitals: N, ID, PID, WAS.
 
-use crate::devices::custody::emptying;
+use crate::ageing::image_cache::{copying_from_device, copying_to_device, copying_to_file};
+use crate::devices::custody::{emptying, zeroing};
 use crate::devices::image;
 use crate::devices::parts;
 use crate::devices::wipe::unsigning;
 use crate::error::StagingError;
+use crate::filesystems::description::Filesystem;
 use crate::filesystems::options;
 use crate::filesystems::own_devices::{self, Companion};
 use crate::filesystems::registry::Registry;
 use crate::filesystems::several::Spread;
-use crate::filesystems::template::{self, Placeholders};
+use crate::filesystems::template::Placeholders;
 use crate::filesystems::tools;
 use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
 use crate::stage::around;
+use crate::stage::cold::keeps_pages;
+use crate::stage::recipe::{Commands, Options, Source, Step};
 use crate::stage::split;
 use crate::stage::target::{Where, check};
 use records::{ColdWay, Contender};
@@ -31,189 +35,302 @@ pub fn commands_for(
     place: &Where,
     cold: ColdWay,
 ) -> Result<Vec<String>, StagingError> {
-    let journal = Journal::planning();
-    let mark = Mark::new(true)?;
+    fits(registry, contender, place)?;
+    let source = match place {
+        Where::Directory(_) => Source::Directory,
+        _ if contender.filesystem == crate::DEVICE => Source::Raw,
+        _ => Source::Made,
+    };
+    lines(registry, contender, (place, Path::new("")), source, cold)
+}
+
+/// The commands for an aged contender.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgedCommands {
+    /// Those that make what is aged, and keep it.
+    pub once: Vec<String>,
+    /// Those of each trial.
+    pub each: Vec<String>,
+}
+
+/// The commands for a contender whose aged image is kept in `folder`.
+pub fn aged_commands_for(
+    registry: &Registry,
+    contender: &Contender,
+    place: &Where,
+    cold: ColdWay,
+    folder: &Path,
+) -> Result<AgedCommands, StagingError> {
+    fits(registry, contender, place)?;
+    let kept = &folder.join("KEY.img");
+    let beside = match place {
+        Where::Image { bytes, .. } => Where::Image { bytes: *bytes, folder: folder.into() },
+        other => other.clone(),
+    };
+    let once = lines(registry, contender, (&beside, kept), Source::ToAge, cold)?;
+    Ok(AgedCommands { once, each: lines(registry, contender, (place, kept), Source::Kept, cold)? })
+}
+
+fn fits(registry: &Registry, contender: &Contender, place: &Where) -> Result<(), StagingError> {
     let bytes = match place {
         Where::Image { bytes, .. } => Some(*bytes),
         _ => None,
     };
-    check(registry, contender, (place, false), bytes)?;
-    if matches!(place, Where::Directory(_)) {
-        plan_directory(&journal);
-    } else {
-        plan_device(registry, contender, place, (&mark, cold), &journal)?;
-    }
-    Ok(journal.drain().iter().map(system::Record::typed).collect())
+    check(registry, contender, (place, false), bytes)
 }
 
-fn plan_directory(journal: &Journal) {
-    call(journal, Call::Sync("DIRECTORY/bakeoff-ID-work".into()));
-    if system::process::is_root() {
-        call(journal, Call::DropCaches);
-    }
-}
-
-fn plan_device(
+fn lines(
     registry: &Registry,
     contender: &Contender,
-    place: &Where,
-    (mark, cold): (&Mark, ColdWay),
-    journal: &Journal,
-) -> Result<(), StagingError> {
+    (place, kept): (&Where, &Path),
+    source: Source,
+    cold: ColdWay,
+) -> Result<Vec<String>, StagingError> {
+    let (mark, journal) = (Mark::new(true)?, Journal::planning());
     let devices = axes::devices(contender) as usize;
-    let places = places(place, mark, devices);
-    let mut file = None;
-    if let Where::Image { bytes, folder } = place {
-        let folder = &folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        let paths = (1..=devices).map(|number| folder.join(image_name(mark.id(), number as u32)));
-        let paths: Vec<PathBuf> = paths.collect();
-        let filled = if contender.filesystem == crate::DEVICE { *bytes } else { 0 };
-        let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
-        for (command, _) in paths.iter().flat_map(|path| image::making(path, *bytes, filled, sector)) {
-            add(journal, command);
-        }
-        file = paths.into_iter().next();
-    }
+    let on_image = matches!(place, Where::Image { .. });
+    let places = places(place, &mark, devices);
+    let mut plan = Plan::of(registry, contender, kept, (places, on_image), &journal)?;
+    plan.cold = cold;
+    let images = plan.attach(place, &mark, source);
     let guest = contender.kernel.as_deref().filter(|kernel| guests::is_guest(Some(kernel)));
-    if let Some(kernel) = guest {
-        if file.is_none() {
-            add(journal, unsigning(&places.device));
-        }
-        let disks = if devices > 1 { places.members.clone() } else { vec![places.device.clone()] };
-        add(journal, guests::planned(kernel, &disks, &mark.folder()));
-        let inside = Journal::planning();
-        let disk = in_guest(&places, devices);
-        let prefix = tools::prefix_in_guest(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &disk, (prefix, false, ColdWay::Drop), &inside)?;
-        inside.drain().into_iter().for_each(|record| journal.add(Record { guest: Some(kernel.into()), ..record }));
-    } else if contender.filesystem != crate::DEVICE {
-        let prefix = tools::prefix(registry.get(&contender.filesystem)?);
-        plan_filesystem(registry, contender, &places, (prefix, file.is_some(), cold), journal)?;
-    } else {
-        let raw = Call::FlushBuffers(places.device.clone());
-        call(journal, if cold == ColdWay::Remount { raw } else { Call::DropCaches });
+    match guest {
+        Some(kernel) => plan.print_in_guest(kernel, &mark, registry, source)?,
+        None => plan.print_all(source)?,
     }
-    match file {
-        Some(_) => {
-            for device in std::iter::once(&places.device).chain(places.members.iter().skip(1)) {
-                add(journal, Command::new(["losetup", "--detach", &device.display().to_string()]));
+    plan.give_back(place, &images, (source, &mark));
+    Ok(journal.drain().iter().map(Record::typed).collect())
+}
+
+/// What is printed of one contender, as far as that is known before a run.
+struct Plan<'a> {
+    contender: &'a Contender,
+    filesystem: Option<&'a Filesystem>,
+    /// The kept image of an aged contender.
+    kept: &'a Path,
+    places: Placeholders,
+    on_image: bool,
+    options: Options,
+    own: Vec<Companion>,
+    prefix: Vec<String>,
+    cold: ColdWay,
+    /// Commands that undo the axes, in their order.
+    undo: Vec<Command>,
+    journal: &'a Journal,
+}
+
+impl<'a> Plan<'a> {
+    fn of(
+        registry: &'a Registry,
+        contender: &'a Contender,
+        kept: &'a Path,
+        (places, on_image): (Placeholders, bool),
+        journal: &'a Journal,
+    ) -> Result<Plan<'a>, StagingError> {
+        let filesystem = registry.get(&contender.filesystem).ok();
+        let own = filesystem.map_or(Ok(Vec::new()), |filesystem| planned_devices(filesystem, contender))?;
+        let options = filesystem.map(|known| Options::of(known, contender, &own)).unwrap_or_default();
+        let prefix = filesystem.map(tools::prefix).unwrap_or_default();
+        let places = Placeholders { devices: own_devices::checking(&places, &own), ..places };
+        let (cold, undo) = (ColdWay::default(), Vec::new());
+        Ok(Plan { contender, filesystem, kept, places, on_image, options, own, prefix, cold, undo, journal })
+    }
+
+    fn commands(&self) -> Option<Commands<'_>> {
+        let spread = Spread::over(self.filesystem?, self.places.members.len());
+        let (places, options, own, prefix) = (&self.places, &self.options, &self.own[..], &self.prefix[..]);
+        Some(Commands { spread, places, options, own, prefix })
+    }
+
+    fn add(&self, command: impl IntoIterator<Item = Command>) {
+        command.into_iter().for_each(|command| add(self.journal, command));
+    }
+
+    fn call(&self, call: Call) {
+        // A planning journal only records, and never fails.
+        let _ = call.make(Duration::ZERO, self.journal);
+    }
+
+    /// Prints what makes the images and attaches them; returns their files.
+    fn attach(&self, place: &Where, mark: &Mark, source: Source) -> Vec<PathBuf> {
+        let Where::Image { bytes, folder } = place else { return Vec::new() };
+        let folder = &folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        let count = self.places.members.len().max(1) as u32;
+        let paths: Vec<PathBuf> = (1..=count).map(|number| folder.join(image_name(mark.id(), number))).collect();
+        let filled = if source == Source::Raw { *bytes } else { 0 };
+        let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
+        for path in &paths {
+            let copied = source == Source::Kept;
+            self.add(copied.then(|| copying_to_file(self.kept, path)).into_iter().flatten());
+            let making = image::making(path, *bytes, filled, sector).into_iter();
+            self.add(making.skip(usize::from(copied)).map(|(command, _)| command));
+        }
+        paths
+    }
+
+    /// Prints the commands of the host, which starts the guest, and those that the guest runs.
+    fn print_in_guest(
+        &self,
+        kernel: &str,
+        mark: &Mark,
+        registry: &Registry,
+        source: Source,
+    ) -> Result<(), StagingError> {
+        if !self.on_image {
+            self.add([unsigning(&self.places.device)]);
+        }
+        let devices = axes::devices(self.contender) as usize;
+        let disks = if devices > 1 { self.places.members.clone() } else { vec![self.places.device.clone()] };
+        self.add([guests::planned(kernel, &disks, &mark.folder())]);
+        let journal = Journal::planning();
+        let disk = in_guest(&self.places, devices);
+        let mut inside = Plan::of(registry, self.contender, self.kept, (disk, false), &journal)?;
+        inside.prefix = self.filesystem.map(tools::prefix_in_guest).unwrap_or_default();
+        inside.cold = ColdWay::Drop;
+        inside.print_all(source)?;
+        let records = journal.drain().into_iter();
+        records.for_each(|record| self.journal.add(Record { guest: Some(kernel.into()), ..record }));
+        Ok(())
+    }
+
+    /// Prints the recipe, what a trial does besides its work, and the end.
+    fn print_all(&mut self, source: Source) -> Result<(), StagingError> {
+        source.recipe().iter().try_for_each(|step| self.print(*step))?;
+        match source {
+            Source::Directory => {
+                self.call(Call::Sync("DIRECTORY/bakeoff-ID-work".into()));
+                if system::process::is_root() {
+                    self.call(Call::DropCaches);
+                }
             }
+            Source::Raw if self.cold == ColdWay::Remount => self.call(Call::FlushBuffers(self.places.device.clone())),
+            Source::Raw => self.call(Call::DropCaches),
+            Source::Made | Source::ToAge | Source::Kept => self.print_trial(source),
         }
-        None if contender.filesystem != crate::DEVICE => {
-            let part = split::planned(place);
-            let found = part.or_else(|| BlockDevice::find(&places.device).ok());
-            given_back(journal, &places.device, found.as_ref());
+        let undo = std::mem::take(&mut self.undo);
+        self.add(undo);
+        if let Some(daemon) = self.filesystem.and_then(|filesystem| filesystem.daemon.as_ref()) {
+            self.add([Command::new(self.places.fill(&daemon.give_up, &[])).prefixed(&self.prefix)]);
         }
-        None => {}
+        Ok(())
     }
-    for taken in planned_devices(registry, contender)? {
-        given_back(journal, &taken.device.path, Some(&taken.device));
+
+    fn print(&mut self, step: Step) -> Result<(), StagingError> {
+        let device = self.places.device.clone();
+        match step {
+            Step::Serve => {
+                if let Some(daemon) = self.filesystem.and_then(|filesystem| filesystem.daemon.as_ref()) {
+                    self.add([Command::new(self.places.fill(&daemon.command, &[]))]);
+                    self.prefix = self.places.fill(&daemon.prefix, &[]);
+                }
+            }
+            Step::SetDevice => self.set(axes::on_device(self.contender))?,
+            Step::SetMounted => self.set(axes::on_mounted(self.contender))?,
+            Step::Empty if !self.on_image => {
+                self.add([unsigning(&device), zeroing(&device, BlockDevice::find(&device).ok().as_ref())]);
+            }
+            Step::Copy if !self.on_image => {
+                self.add([unsigning(&device)]);
+                self.add(copying_to_device(self.kept, &device));
+            }
+            Step::Make => {
+                self.add((!self.on_image).then(|| unsigning(&device)));
+                self.add(self.own.iter().map(|taken| unsigning(&taken.device.path)));
+                self.add(self.commands().map(Commands::make_own).unwrap_or_default());
+                self.add(self.commands().map(Commands::make));
+            }
+            Step::Mount => self.add(self.commands().and_then(Commands::mount)),
+            Step::MountKept => self.add(self.commands().map(|commands| commands.mount_again(true))),
+            Step::FindDevices => self.add(self.commands().and_then(Commands::find_devices)),
+            Step::ReadBack => {
+                let tools = self.commands().map(Commands::inspect).unwrap_or_default();
+                self.add(tools.into_iter().map(|(_, command)| command));
+            }
+            Step::Empty | Step::Copy | Step::Describe => {}
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn set(&mut self, acting: Vec<axes::Acting>) -> Result<(), StagingError> {
+        let own_cache = self.filesystem.is_some_and(|filesystem| filesystem.remount_empties_cache);
+        let back = around::planned(self.contender, acting, (&self.places.name, own_cache), self.journal)?;
+        self.undo.splice(0..0, back);
+        Ok(())
+    }
+
+    /// Prints what a trial runs on its mounted filesystem, and after it.
+    fn print_trial(&self, source: Source) {
+        let Some(commands) = self.commands() else { return };
+        if commands.spread.filesystem.sync.syncfs {
+            self.call(Call::Sync(self.places.mountpoint.join("work")));
+        }
+        self.add(commands.sync());
+        if source == Source::ToAge {
+            self.add([commands.unmount()]);
+            self.add(commands.free_space());
+            return;
+        }
+        self.print_cold_start(commands);
+        self.add(commands.find_devices());
+        self.add(commands.find_servers());
+        self.add([commands.unmount()]);
+        self.add(commands.check());
+    }
+
+    fn print_cold_start(&self, commands: Commands<'_>) {
+        let filesystem = commands.spread.filesystem;
+        let by_remount = self.cold == ColdWay::Remount && filesystem.daemon.is_none() && !self.stands_on_pages();
+        if by_remount || filesystem.remount_empties_cache {
+            self.add([commands.unmount()]);
+            if !filesystem.remount_empties_cache {
+                let others = self.places.members.iter().skip(1);
+                let own = self.own.iter().map(|taken| &taken.device.path);
+                let devices = std::iter::once(&self.places.device).chain(others).chain(own);
+                devices.for_each(|device| self.call(Call::FlushBuffers(device.clone())));
+            }
+            self.add([commands.mount_again(true)]);
+        }
+        if by_remount && !filesystem.remount_empties_cache {
+            return;
+        }
+        self.add(commands.checkpoint());
+        self.call(Call::DropCaches);
+    }
+
+    /// Whether a loop device of others keeps the lower layer of a real device in the page cache.
+    fn stands_on_pages(&self) -> bool {
+        let found = BlockDevice::find(&self.places.device).ok().filter(|_| !self.on_image);
+        found.is_some_and(|device| keeps_pages(&device) || device.below().iter().any(keeps_pages))
+    }
+
+    /// Prints what detaches images, keeps an aged one, and empties real devices.
+    fn give_back(&self, place: &Where, images: &[PathBuf], (source, mark): (Source, &Mark)) {
+        let device = &self.places.device;
+        if let (Source::ToAge, false) = (source, self.on_image) {
+            let bytes = BlockDevice::find(device).map_or(0, |found| found.size_bytes);
+            let part = self.kept.with_file_name(image_name(mark.id(), 1));
+            self.add(copying_from_device(device, &part, bytes));
+        }
+        for device in std::iter::once(device).chain(self.places.members.iter().skip(1)).take(images.len()) {
+            self.add([Command::new(["losetup", "--detach", &device.display().to_string()])]);
+        }
+        if !self.on_image && self.filesystem.is_some() && source != Source::Directory {
+            let found = split::planned(place).or_else(|| BlockDevice::find(device).ok());
+            self.empty(device, found.as_ref());
+        }
+        self.own.iter().for_each(|taken| self.empty(&taken.device.path, Some(&taken.device)));
+    }
+
+    /// Prints what empties a real device at the end.
+    fn empty(&self, device: &Path, found: Option<&BlockDevice>) {
+        self.add([unsigning(device), emptying(device, found)]);
+    }
 }
 
 /// The contender's own devices, as far as they exist.
-fn planned_devices(registry: &Registry, contender: &Contender) -> Result<Vec<Companion>, StagingError> {
-    let Ok(filesystem) = registry.get(&contender.filesystem) else { return Ok(Vec::new()) };
+fn planned_devices(filesystem: &Filesystem, contender: &Contender) -> Result<Vec<Companion>, StagingError> {
     let named = options::devices(filesystem, contender)?.into_iter();
     Ok(named.filter_map(|own| Some(Companion { rule: own.rule, device: BlockDevice::find(&own.path).ok()? })).collect())
-}
-
-/// The commands on a real device at the end.
-fn given_back(journal: &Journal, device: &Path, found: Option<&BlockDevice>) {
-    add(journal, unsigning(device));
-    add(journal, emptying(device, found));
-}
-
-fn plan_filesystem(
-    registry: &Registry,
-    contender: &Contender,
-    places: &Placeholders,
-    (mut prefix, on_image, cold): (Vec<String>, bool, ColdWay),
-    journal: &Journal,
-) -> Result<(), StagingError> {
-    let filesystem = registry.get(&contender.filesystem)?;
-    let own = planned_devices(registry, contender)?;
-    let options = own_devices::with_devices(template::make_options(filesystem, contender), &own);
-    let mut list = own_devices::mounting(template::mount_options(filesystem, contender), &own);
-    let places = &Placeholders { devices: own_devices::checking(places, &own), ..places.clone() };
-    if list.is_empty() {
-        list.push("defaults".into());
-    }
-    let fill = |words: &[String], list: &[String]| Command::new(places.fill(words, list));
-    if let Some(daemon) = &filesystem.daemon {
-        add(journal, fill(&daemon.command, &[]));
-        prefix = places.fill(&daemon.prefix, &[]);
-    }
-    let own_cache = filesystem.remount_empties_cache;
-    let acts = |acting| around::planned(contender, acting, (&places.name, own_cache), journal);
-    let back = acts(axes::on_device(contender))?;
-    if !on_image {
-        add(journal, unsigning(&places.device));
-    }
-    own.iter().for_each(|taken| add(journal, unsigning(&taken.device.path)));
-    for command in own_devices::making(filesystem, places, &own, &options) {
-        add(journal, Command::new(command).prefixed(&prefix));
-    }
-    let spread = Spread::over(filesystem, places.members.len());
-    add(journal, fill(spread.make(), &options).prefixed(&prefix));
-    if !spread.mount().is_empty() {
-        add(journal, fill(spread.mount(), &list).prefixed(&prefix));
-    }
-    if let Some(several) = spread.several().filter(|several| !several.whole.is_empty()) {
-        add(journal, fill(&several.whole, &list).prefixed(&prefix));
-    }
-    for words in filesystem.inspect.values() {
-        add(journal, fill(words, &[]).prefixed(&prefix));
-    }
-    let leaving = acts(axes::on_mounted(contender))?;
-    if filesystem.sync.syncfs {
-        call(journal, Call::Sync(places.mountpoint.join("work")));
-    }
-    if !filesystem.sync.command.is_empty() {
-        add(journal, fill(&filesystem.sync.command, &[]).prefixed(&prefix));
-    }
-    let others = places.members.iter().skip(1);
-    let devices = std::iter::once(&places.device).chain(others).chain(own.iter().map(|taken| &taken.device.path));
-    let emptied: Vec<_> = devices.cloned().collect();
-    plan_cold_start(spread, cold, &emptied, |words| fill(words, &list).prefixed(&prefix), journal);
-    if let Some(shared) = &filesystem.shared {
-        add(journal, fill(&shared.intact, &[]).prefixed(&prefix));
-    }
-    add(journal, fill(&filesystem.mount.unmount, &[]).prefixed(&prefix));
-    if let Some(check) = spread.check() {
-        add(journal, fill(check, &[]).prefixed(&prefix));
-    }
-    leaving.into_iter().chain(back).for_each(|command| add(journal, command));
-    if let Some(daemon) = &filesystem.daemon {
-        add(journal, fill(&daemon.give_up, &[]).prefixed(&prefix));
-    }
-    Ok(())
-}
-
-fn plan_cold_start(
-    spread: Spread<'_>,
-    cold: ColdWay,
-    devices: &[PathBuf],
-    fill: impl Fn(&[String]) -> Command,
-    journal: &Journal,
-) {
-    let (filesystem, again) = (spread.filesystem, spread.mount_again(true));
-    let by_remount = cold == ColdWay::Remount && filesystem.daemon.is_none();
-    if by_remount || filesystem.remount_empties_cache {
-        add(journal, fill(&filesystem.mount.unmount));
-        if !filesystem.remount_empties_cache {
-            devices.iter().for_each(|device| call(journal, Call::FlushBuffers(device.clone())));
-        }
-        add(journal, fill(again));
-    }
-    if by_remount && !filesystem.remount_empties_cache {
-        return;
-    }
-    if !filesystem.sync.checkpoint.is_empty() {
-        add(journal, fill(&filesystem.sync.checkpoint));
-    }
-    call(journal, Call::DropCaches);
 }
 
 /// The places as a guest sees them.
@@ -253,11 +370,6 @@ pub(crate) fn places(place: &Where, mark: &Mark, devices: usize) -> Placeholders
         members: if devices > 1 { loops(devices) } else { Vec::new() },
         pid: None,
     }
-}
-
-fn call(journal: &Journal, call: Call) {
-    // As below.
-    let _ = call.make(Duration::ZERO, journal);
 }
 
 pub(super) fn add(journal: &Journal, command: Command) {

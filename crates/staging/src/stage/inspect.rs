@@ -8,7 +8,7 @@ use crate::filesystems::readback::{self, Shown};
 use crate::filesystems::template;
 use crate::modelled::Modelled;
 use crate::stage::Stage;
-use crate::stage::mount::nothing_mounted;
+use crate::stage::prepared::nothing_mounted;
 use crate::stage::target::of_contender;
 use records::Contender;
 use records::program::Durable;
@@ -28,7 +28,7 @@ impl Stage<'_> {
         looked.map_err(|error| self.explained(of_contender(&label, error), "reading it back"))?;
         self.look_at_device();
         let line = |problem: String, way: &str| StagingError::contender(&label, problem, way);
-        let mount = readback::mount_options(&filesystem, &self.state.list, &self.shown(&filesystem))
+        let mount = readback::mount_options(&filesystem, &self.state.options.mount, &self.shown(&filesystem))
             .map_err(|problem| line(problem, "remove it, or use a kernel that supports it"))?;
         let words = template::asked_words(&filesystem, contender);
         let mkfs = readback::mkfs_options(&filesystem, &words, &self.state.found.inspected)
@@ -57,13 +57,10 @@ impl Stage<'_> {
         self.state.found.filesystem = mount.kind;
         self.state.found.mount_options = mount.options;
         self.state.found.super_options = mount.super_options;
-        for (name, template) in &filesystem.inspect {
-            let words = self.state.places.fill(template, &[]);
-            let answer = Command::new(words)
-                .prefixed(self.enter())
-                .run(&self.target.journal)
-                .map_err(StagingError::command(format!("inspecting with {name}")))?;
-            self.state.found.inspected.insert(name.clone(), answer.stdout);
+        for (name, command) in self.state.commands_of(filesystem).inspect() {
+            let answer =
+                command.run(&self.target.journal).map_err(StagingError::command(format!("inspecting with {name}")))?;
+            self.state.found.inspected.insert(name, answer.stdout);
         }
         for path in self.state.places.fill(&filesystem.mount.shown, &[]) {
             let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -121,11 +118,10 @@ impl Stage<'_> {
     }
 
     fn what_is_durable(&self, filesystem: &Filesystem) -> Durable {
-        let command = self.state.places.fill(&filesystem.sync.command, &[]);
-        let prefixed = self.enter().iter().cloned().chain(command.iter().cloned()).collect();
+        let command = self.state.commands_of(filesystem).sync();
         Durable {
             syncfs: filesystem.sync.syncfs,
-            command: if command.is_empty() { Vec::new() } else { prefixed },
+            command: command.map(Command::into_words).unwrap_or_default(),
             flush: std::iter::once(self.state.places.device.clone())
                 .chain(self.state.own.iter().map(|own| own.device.path.clone()))
                 .collect(),

@@ -193,19 +193,21 @@ impl Stage<'_> {
         self.is_whole()
     }
 
-    /// Adds a remark on how many copies are on how many devices.
-    pub(super) fn tell_of_members(&mut self, filesystem: &crate::Filesystem) {
-        if let Some(several) = self.state.spread(filesystem).several() {
+    /// Checks that all devices of the volume are present, and adds a remark on how many copies are on them.
+    pub(super) fn find_devices(&mut self) -> Result<(), StagingError> {
+        if let Some(several) = self.state.commands().and_then(|commands| commands.spread.several()) {
             let count = 1 + self.state.members.others.len();
-            self.state.found.remarks.push(format!("each block is on two of {count} devices ({})", several.called));
+            let remark = format!("each block is on two of {count} devices ({})", several.called);
+            self.state.found.remarks.push(remark);
         }
+        self.is_whole()
     }
 
     /// Checks that all devices that were not removed are present, by what the kernel shows and by the filesystem's own tools.
     pub(super) fn is_whole(&self) -> Result<(), StagingError> {
         let members = &self.state.members;
         let asked = !members.others.is_empty() && members.lost.is_none();
-        let Some(filesystem) = self.state.filesystem.as_ref().filter(|_| asked) else {
+        let Some(commands) = self.state.commands().filter(|_| asked) else {
             return Ok(());
         };
         let gone = |(device, how): (&BlockDevice, String)| {
@@ -218,10 +220,8 @@ impl Stage<'_> {
         };
         let lost = self.state.devices().find_map(|device| Some((device, presence::lost(device)?)));
         lost.map_or(Ok(()), |lost| Err(gone(lost)))?;
-        let Some(facts) = self.state.spread(filesystem).several().filter(|facts| !facts.whole.is_empty()) else {
-            return Ok(());
-        };
-        let asked = self.run(&self.fill(&facts.whole), self.limits().mount(), "checking for all devices of");
+        let Some(command) = commands.find_devices() else { return Ok(()) };
+        let asked = self.run(command, self.limits().mount(), "checking for all devices of");
         asked.map_err(|error| {
             let problem = format!("some devices of the volume are missing: {error}");
             StagingError::failed(&self.state.label, problem, "", Cause::Unclear)

@@ -6,7 +6,7 @@ use crate::error::StagingError;
 use crate::stage::Stage;
 use records::Cause;
 use std::time::Duration;
-use system::{Command, Journal};
+use system::Journal;
 
 /// How long the tools may take to answer: a lost server may keep them waiting.
 const ASKING: Duration = Duration::from_secs(60);
@@ -17,8 +17,8 @@ const ANSWER_LIMIT: usize = 300;
 impl Stage<'_> {
     /// The lost servers, in words; None if all are there, or if the filesystem is not shared.
     pub(super) fn lost_servers(&self, journal: &Journal) -> Option<String> {
-        let facts = self.state.filesystem.as_ref()?.shared.as_ref().filter(|_| self.state.daemon.is_some())?;
-        let asked = Command::new(self.fill(&facts.intact)).prefixed(self.enter()).limit(ASKING).run(journal);
+        let command = self.state.commands().filter(|_| self.state.daemon.is_some())?.find_servers()?;
+        let asked = command.limit(ASKING).run(journal);
         let error = asked.err()?;
         let text = error.answer.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(if text.is_empty() { error.to_string() } else { text.chars().take(ANSWER_LIMIT).collect() })

@@ -9,12 +9,14 @@ use crate::devices::parts::Part;
 use crate::error::StagingError;
 use crate::filesystems::options;
 use crate::filesystems::registry::Registry;
-use crate::filesystems::template::{self, Placeholders};
+use crate::filesystems::template::Placeholders;
 use crate::guests::{self, Guests};
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::{Made, Mark};
 use crate::ownership::owned::remove_empty;
 use crate::stage::handing::Own;
+use crate::stage::prepared::{Prepared, Request};
+use crate::stage::recipe::Source;
 use crate::stage::{Beginning, Stage, State};
 use crate::stage::{around, members};
 use crate::systems;
@@ -241,17 +243,9 @@ impl Target {
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let disk = axes::value(contender, "disk");
         let devices = axes::devices(contender);
-        let mut stage = self.begin(&Beginning { label: &contender.label, disk, devices, ..Beginning::default() })?;
-        stage.state.list = template::mount_options(&filesystem, contender);
-        stage.make_ready(&filesystem)?;
-        stage.apply(contender, axes::on_device(contender))?;
-        stage.make(&filesystem, contender)?;
-        stage.mount(&filesystem, contender)?;
-        stage.tell_of_members(&filesystem);
-        stage.state.filesystem = Some(filesystem);
-        stage.is_whole()?;
-        stage.read_back(contender)?;
-        stage.apply(contender, axes::on_mounted(contender))?;
+        let beginning = Beginning { label: &contender.label, disk, devices, ..Beginning::default() };
+        let asked = Request { contender, filesystem: Some(&filesystem), kept: None };
+        let mut stage = self.begin(&beginning)?.follow(Source::Made, asked)?;
         stage.state.began = Some(Snapshot::take());
         Ok(stage)
     }
@@ -272,7 +266,9 @@ impl Target {
         crate::modelled::check(contender, &self.place)?;
         let disk = axes::value(contender, "disk");
         let label = &contender.label;
-        let mut stage = self.begin(&Beginning { label, filled: bytes, disk, ..Beginning::default() })?;
+        let beginning = Beginning { label, filled: bytes, disk, ..Beginning::default() };
+        let asked = Request { contender, filesystem: None, kept: None };
+        let mut stage = self.begin(&beginning)?.follow(Source::Raw, asked)?;
         let root = stage.target.mark.folder().join("raw");
         std::fs::create_dir_all(&root).map_err(|error| StagingError::file("make", &root, error))?;
         stage.state.root = root;
@@ -284,15 +280,13 @@ impl Target {
         }
         stage.state.found.in_use = stage.target.readable.iter().flat_map(Readable::users).collect();
         stage.state.found.filesystem = crate::DEVICE.into();
-        stage.apply(contender, axes::on_device(contender))?;
-        stage.look_at_device();
         Ok(stage)
     }
 
     /// Prepares the folders and the device: a fresh image, or the real one, verified again.
-    pub(crate) fn begin(&mut self, beginning: &Beginning<'_>) -> Result<Stage<'_>, StagingError> {
+    pub(crate) fn begin(&mut self, beginning: &Beginning<'_>) -> Result<Prepared<'_>, StagingError> {
         match self.prepare(beginning) {
-            Ok(state) => Ok(Stage { target: self, state }),
+            Ok(state) => Ok(Prepared::begun(Stage { target: self, state })),
             Err(error) => {
                 self.abandon();
                 Err(error)
@@ -464,6 +458,10 @@ pub(crate) fn check(
         let problem =
             format!("a shared filesystem runs its servers on this machine's kernel, not in a guest with {kernel}");
         return Err(StagingError::contender(&contender.label, problem, "leave --kernel out"));
+    }
+    if kernel.is_some() && contender.ageing().is_some() {
+        let problem = "ageing works only on this machine's own kernel, and this contender uses another";
+        return Err(StagingError::contender(&contender.label, problem, "leave out its age or its kernel"));
     }
     match kernel {
         Some(kernel) => {

@@ -3,12 +3,12 @@
 
 use super::Stage;
 use super::dry_run::{in_guest, places};
+use super::recipe::{Commands, Options};
 use super::target::Where;
 use crate::error::StagingError;
 use crate::filesystems::registry::Registry;
 use crate::filesystems::several::Spread;
 use crate::filesystems::snapshots::SnapshotFacts;
-use crate::filesystems::template;
 use crate::filesystems::tools::{prefix, prefix_in_guest};
 use crate::guests;
 use crate::ownership::cleanup_journal::Mark;
@@ -58,17 +58,21 @@ pub fn tools_for(registry: &Registry, contender: &Contender, place: &Where) -> R
     if guests::is_guest(contender.kernel.as_deref()) {
         (places, tools_at) = (in_guest(&places, devices), prefix_in_guest(filesystem));
     }
-    let list = template::mount_options(filesystem, contender);
+    let options = Options::of(filesystem, contender, &[]);
     let prefix = filesystem.daemon.as_ref().map_or(tools_at, |daemon| places.fill(&daemon.prefix, &[]));
-    let fill = |words: &[String]| [prefix.clone(), places.fill(words, &list)].concat();
+    let fill = |words: &[String]| [prefix.clone(), places.fill(words, &options.mount)].concat();
     let spread = Spread::over(filesystem, devices);
+    let commands = Commands { spread, places: &places, options: &options, own: &[], prefix: &prefix };
     let mut tools = tools(spread, &places.mountpoint.join("work"), &fill);
     if let Some(losing) = tools.get_mut(&VolumeTool::LoseDevice) {
         let emptying =
             |words: &[&str]| [words, &["DEVICE-{lost}"]].concat().iter().map(|word| word.to_string()).collect();
         let emptied = [emptying(&["wipefs", "--all", "--quiet"]), emptying(&["blkdiscard", "--force"])];
         losing.extend(
-            [fill(&filesystem.mount.unmount)].into_iter().chain(emptied).chain([fill(spread.mount_again(false))]),
+            [commands.unmount().into_words()]
+                .into_iter()
+                .chain(emptied)
+                .chain([commands.mount_again(false).into_words()]),
         );
     }
     Ok(tools)

@@ -64,6 +64,24 @@ impl Bench {
         Target::open(&self.registry, place, &self.journal)
     }
 
+    /// The lines that were run since the last call, with the words of plans in place of these words.
+    pub fn ran(&self, known: &[(&str, &str)]) -> Vec<String> {
+        let mut ran: Vec<String> = Vec::new();
+        for record in self.journal.drain() {
+            let mut line = record.typed();
+            for (from, to) in known.iter().filter(|(from, _)| !from.is_empty()) {
+                line = line.replace(from, to);
+            }
+            // A setting is restored to its former value, which a plan does not know.
+            let closing = ran.iter().any(|line: &String| line.starts_with("umount"));
+            if let Some((_, setting)) = line.split_once(" > /sys").filter(|_| closing) {
+                line = format!("sh -c 'echo WAS > /sys{setting}");
+            }
+            ran.push(line);
+        }
+        ran
+    }
+
     /// A filesystem or a published option set, and a scheduler after `+`.
     pub fn contender(&self, name: &str) -> Contender {
         let sets: toml::Table = toml::from_str(include_str!("../../../../published/contenders.toml")).expect("sets");
