@@ -109,6 +109,10 @@ fn what_cannot_be_recorded_or_replayed_is_refused_in_a_sentence() {
     place.bakeoff("profile missing.trace").refused(&["reading the trace missing.trace", "No such file"]);
     place.bakeoff("record -o there.trace --folder work -- true").refused(&["there.trace exists"]);
     place.bakeoff("record -o new.trace --folder nowhere -- true").refused(&["nowhere"]);
+    for program in ["no-such-program", "./no-such-program", "."] {
+        place.bakeoff(&format!("record -o none.trace --folder work -- {program}")).refused(&["recording", "program"]);
+    }
+    assert!(!place.path("none.trace").exists(), "nothing was recorded");
     place.bakeoff("run small-files --full-speed").refused(&["--full-speed is for traces"]);
     place
         .shell("$BAKEOFF record -o new.trace --folder work --with strace -- sh -c 'exit 3'")

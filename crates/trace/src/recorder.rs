@@ -10,6 +10,7 @@ use rustix::fs::{FileType, Mode};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -90,6 +91,7 @@ pub fn record(asked: &Recording) -> Result<Recorded, String> {
 /// As for [`record`], and that reason.
 pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, String> {
     let folder = asked.folder.canonicalize().map_err(|error| format!("{}: {error}", asked.folder.display()))?;
+    starts(&asked.command, &folder)?;
     let before = tree::entries(&folder).map_err(|error| format!("inspecting {}: {error}", folder.display()))?;
     let compressible_before = compressible::percent(&folder, &before);
     let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
@@ -127,6 +129,25 @@ pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, Stri
     let trace = Trace { header, tree: before, actions: builder.actions };
     trace.check()?;
     Ok(Recorded { trace, status: watched.status, without_ebpf })
+}
+
+/// Whether a command can be started in a folder.
+///
+/// # Errors
+/// Its program does not exist, or is not executable; in a clause.
+fn starts(command: &[String], folder: &Path) -> Result<(), String> {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    let runs =
+        |path: &Path| path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0);
+    if program.contains('/') {
+        let path = folder.join(program);
+        return if runs(&path) { Ok(()) } else { Err(format!("{} is not a program", path.display())) };
+    }
+    let all = std::env::var_os("PATH").unwrap_or_default();
+    match std::env::split_paths(&all).any(|path| runs(&path.join(program))) {
+        true => Ok(()),
+        false => Err(format!("no folder of PATH has the program `{program}`; give its path, or install it")),
+    }
 }
 
 /// The paths by which a folder may be named.
