@@ -9,7 +9,7 @@ use crate::text::shortened;
 use std::io::Read;
 use std::path::Path;
 use workload::quantity::parse_duration;
-use workload::written::{Figure, File, Phase, Printed, Work};
+use workload::written::{Declared, Figure, File, Phase, Printed, Work};
 
 /// Name of the workload.
 pub const NAME: &str = "command";
@@ -31,7 +31,8 @@ pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
     if let Some(user) = &own.user {
         engine::user_ids(user).map_err(|why| Failure::usage(format!("--user {user}: {why}")))?;
     }
-    let programs = !own.command.is_empty() || names.iter().any(|name| fio_jobs::is_job_file(name));
+    let jobs = names.iter().any(|name| fio_jobs::is_job_file(name));
+    let programs = !own.command.is_empty() || jobs;
     let traces = names.iter().any(|name| trace::is_trace_file(name));
     let options = [
         ("--user", own.user.is_some(), programs, "--command, and for job files of fio"),
@@ -67,10 +68,10 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         }
     }
     for text in &own.prepare {
-        phases.push(beside("prepare", work(own, words("--prepare", text, own.shell)?), phases.len()));
+        phases.push(beside("prepare", work(own, words("--prepare", text, own)?), phases.len()));
     }
     for (at, text) in own.command.iter().enumerate() {
-        let words = words("--command", text, own.shell)?;
+        let words = words("--command", text, own)?;
         let name = own.name.get(at).cloned().unwrap_or_else(|| program_name(&words, own.shell));
         let work = Work { exit_status: own.exit_status.clone(), input: input.clone(), ..work(own, words) };
         phases.push(timed(own, unused(name, &phases), text, work));
@@ -81,7 +82,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     }
     for (option, texts) in [("--check", &own.check), ("--cleanup", &own.cleanup)] {
         for text in texts {
-            let words = words(option, text, own.shell)?;
+            let words = words(option, text, own)?;
             phases.push(beside(&option[2..], work(own, words), phases.len()));
         }
     }
@@ -89,12 +90,91 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         name: NAME.into(),
         title: "Your own commands".into(),
         about: own.command.join("; "),
+        options: parameters(own)?.into_iter().map(declared).collect(),
         time_limit: own.time_limit.clone(),
         scales: File::same_scales(),
         phases,
         ..File::default()
     };
     file.text().map(Some).map_err(|error| Failure::usage(format!("--command: {error}")))
+}
+
+/// Most values of one parameter.
+const VALUES_LIMIT: usize = 64;
+
+/// A parameter of the commands, and its values.
+pub type Parameter = (String, Vec<String>);
+
+/// The parameters of the commands.
+///
+/// # Errors
+/// One is not NAME=VALUES, occurs twice, is in no command, or has too many values.
+pub fn parameters(own: &Own) -> Result<Vec<Parameter>, Failure> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for text in &own.parameter {
+        let failed = |why: String| Failure::usage(format!("--parameter {text}: {why}"));
+        let (name, list) = text
+            .split_once('=')
+            .ok_or_else(|| failed("write NAME=VALUES, such as threads=1,2,4 or threads=1..8".into()))?;
+        let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if !is_name {
+            return Err(failed("a name begins with a small letter and has small letters, digits and `_`".into()));
+        }
+        if parameters.iter().any(|(known, _)| known == name) {
+            return Err(failed("this parameter is given twice; write all its values in one list".into()));
+        }
+        let place = format!("{{{name}}}");
+        let mut texts = own.command.iter().chain(&own.prepare).chain(&own.check).chain(&own.cleanup);
+        if !texts.any(|text| text.contains(&place)) {
+            return Err(failed(format!("no command contains {place}")));
+        }
+        parameters.push((name.to_owned(), values(list).map_err(failed)?));
+    }
+    Ok(parameters)
+}
+
+/// The values of a list `a,b,c`, in which `FROM..TO` and `FROM..TO..STEP` are sequences of whole numbers.
+fn values(list: &str) -> Result<Vec<String>, String> {
+    let mut values: Vec<String> = Vec::new();
+    for item in list.split(',').map(str::trim) {
+        if item.is_empty() || item.contains(['$', '{']) {
+            return Err(format!("`{item}` cannot be a value"));
+        }
+        match sequence(item)? {
+            Some(numbers) => values.extend(numbers),
+            None => values.push(item.to_owned()),
+        }
+        if values.len() > VALUES_LIMIT {
+            return Err(format!("more than {VALUES_LIMIT} values"));
+        }
+    }
+    match values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+        Some((_, twice)) => Err(format!("the value {twice} is given twice")),
+        None => Ok(values),
+    }
+}
+
+/// The numbers of `FROM..TO` or `FROM..TO..STEP`; None if the text has no `..` between numbers.
+fn sequence(item: &str) -> Result<Option<Vec<String>>, String> {
+    let parts: Option<Vec<i64>> = item.split("..").map(|part| part.parse().ok()).collect();
+    let (from, to, step) = match parts.as_deref() {
+        Some([from, to]) => (*from, *to, 1),
+        Some([from, to, step]) => (*from, *to, *step),
+        _ => return Ok(None),
+    };
+    let step = usize::try_from(step).ok().filter(|step| *step > 0);
+    let step = step.ok_or_else(|| format!("{item}: a step is a whole number above 0"))?;
+    if to < from {
+        return Err(format!("{item}: write the smaller number first"));
+    }
+    Ok(Some((from..=to).step_by(step).take(VALUES_LIMIT + 1).map(|number| number.to_string()).collect()))
+}
+
+/// A parameter as an option of the workload.
+fn declared((name, values): Parameter) -> (String, Declared) {
+    let default = values.into_iter().next().unwrap_or_default();
+    (name, Declared { about: "parameter of the commands".into(), default })
 }
 
 /// What commands read, with everything that could refuse it.
@@ -165,8 +245,8 @@ fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// The words of a command: split as a shell does, a leading `~/` replaced, the program found.
-fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> {
-    if shell {
+fn words(option: &str, text: &str, own: &Own) -> Result<Vec<String>, Failure> {
+    if own.shell {
         return Ok(["sh", "-c", text].map(str::to_owned).into());
     }
     let failed = |why: String| Failure::usage(format!("{option} {text:?}: {why}"));
@@ -179,7 +259,11 @@ fn words(option: &str, text: &str, shell: bool) -> Result<Vec<String>, Failure> 
         word.replace_range(..1, &home);
     }
     let program = words.first_mut().ok_or_else(|| failed("it names no program".into()))?;
-    if let Some(found) = found(program).map_err(failed)? {
+    let named = parameters(own)?.into_iter().find(|(name, _)| program.contains(&format!("{{{name}}}")));
+    if let Some((name, values)) = named {
+        let each = values.iter().map(|value| program.replace(&format!("{{{name}}}"), value));
+        each.map(|one| found(&one)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    } else if let Some(found) = found(program).map_err(failed)? {
         *program = found;
     }
     Ok(words)

@@ -285,6 +285,12 @@ fn add_made(name: &str, file: &workload::written::File, catalogue: &mut Catalogu
 
 fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, Failure> {
     let mut given = settings(&what.set)?;
+    given.extend(own_work::parameters(&what.own)?.into_iter().map(|(key, values)| Setting {
+        workload: Some(own_work::NAME.into()),
+        key,
+        value: values.join(","),
+        taken: false,
+    }));
     let mut works = Vec::new();
     for planned in &plan.workloads {
         let workload = catalogue.work.workload(&planned.name)?;

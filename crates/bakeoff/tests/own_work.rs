@@ -94,6 +94,38 @@ fn a_command_reads_its_input_and_may_end_with_any_status_that_is_accepted() {
 }
 
 #[test]
+fn commands_run_with_each_value_of_their_parameters() {
+    let place = Place::new();
+    let line = "--dir . --samples 3 --plain --no-report --shell --command 'test {word} = a || echo {word} > ${HOME}/{number}' \
+                --parameter number=1..5..2 --parameter word=a,b";
+    bakeoff(&place, &format!("run {line}")).well();
+    let shown = shown(&place);
+    let scales = shown["workloads"].as_array().expect("workloads").iter();
+    let scales: Vec<&str> = scales.filter_map(|one| one["scale"].as_str()).collect();
+    assert_eq!(scales.len(), 6, "{scales:?}");
+    assert!(scales.contains(&"quick, number 5, word b"), "{scales:?}");
+    assert_eq!(shown["failures"].as_array().map(Vec::len), Some(0), "{}", shown["failures"]);
+    for (parameter, why) in [
+        ("number", "write NAME=VALUES"),
+        ("number=1,,2", "cannot be a value"),
+        ("number=1,1", "is given twice"),
+        ("number=5..1", "smaller number first"),
+        ("number=1..5..0", "a step is a whole number above 0"),
+        ("number=1..1000000", "more than 64 values"),
+        ("Number=1", "a name begins with a small letter"),
+        ("other=1,2", "no command contains {other}"),
+    ] {
+        let line = format!("plan --dir . --shell --command 'echo {{number}}' --parameter {parameter}");
+        bakeoff(&place, &line).refused(&["--parameter", why]);
+    }
+    let tools = "plan --dir . --command '{tool} words' --parameter tool=cat,no-such-program";
+    bakeoff(&place, tools).refused(&["--command", "no program `no-such-program`"]);
+    bakeoff(&place, &tools.replace("no-such-program", "wc")).well();
+    let figure = "plan --dir . --command 'echo 5 tps' --higher-is-better tps=tps";
+    bakeoff(&place, figure).refused(&["`tps` has no group around the number of figure `tps`"]);
+}
+
+#[test]
 fn directories_are_measured_without_anything_but_the_command() {
     let place = Place::in_memory();
     for folder in ["a", "b"] {

@@ -173,20 +173,6 @@ impl Output {
         read > 0
     }
 
-    /// Extracts the command's own figures from the output; returns why one of them is missing.
-    fn figures(&self, command: &Command, peak_memory: u64, figures: &mut BTreeMap<String, f64>) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.kept);
-        let mut missing = None;
-        for figure in &command.figures {
-            let found = if figure.from == PEAK_MEMORY { Ok(peak_memory as f64 / MIB) } else { printed(figure, &text) };
-            match found {
-                Ok(value) => drop(figures.insert(figure.name.clone(), value)),
-                Err(why) => missing = missing.or(Some(format!("`{}`: {why}", command.line()))),
-            }
-        }
-        missing
-    }
-
     /// The last lines, with control characters made printable.
     fn tail(&self) -> String {
         let from = self.kept.len().saturating_sub(TAIL);
@@ -194,6 +180,24 @@ impl Output {
         let plain = |c: char| if c == '\n' || c == '\t' || !c.is_control() { c } else { '.' };
         text.trim_end().chars().map(plain).collect()
     }
+}
+
+/// Extracts a command's own figures from its two outputs; returns why one of them is missing.
+fn figures(
+    command: &Command,
+    outputs: [&str; 2],
+    peak_memory: u64,
+    figures: &mut BTreeMap<String, f64>,
+) -> Option<String> {
+    let mut missing = None;
+    for figure in &command.figures {
+        let found = if figure.from == PEAK_MEMORY { Ok(peak_memory as f64 / MIB) } else { printed(figure, outputs) };
+        match found {
+            Ok(value) => drop(figures.insert(figure.name.clone(), value)),
+            Err(why) => missing = missing.or(Some(format!("`{}`: {why}", command.line()))),
+        }
+    }
+    missing
 }
 
 /// The command while it runs.
@@ -315,8 +319,9 @@ impl Ended {
             figures: BTreeMap::new(),
             confined_by: Vec::new(),
         };
-        let missing = running.output.figures(command, usage.peak_memory, &mut run.figures);
         let output = String::from_utf8_lossy(&running.output.kept);
+        let errors = String::from_utf8_lossy(&running.errors.kept);
+        let missing = figures(command, [&output, &errors], usage.peak_memory, &mut run.figures);
         let errors = if command.words.first().is_some_and(|word| word == "fio") { fio::errors(&output) } else { None };
         let reported = parts(command.reports.as_ref(), &output);
         let (reported, unclear) = reported.map_or_else(|why| (Vec::new(), Some(why)), |parts| (parts, None));

@@ -4,7 +4,9 @@
 
 use crate::compile::Outcome;
 use crate::error::Problem;
-use crate::program::{Command, OwnFigure, Reports};
+use crate::program::{
+    ALL_INSTRUCTIONS, Command, DEVICE_WRITTEN, INSTRUCTIONS, OwnFigure, PEAK_MEMORY, Reports, USABLE_SHARE,
+};
 use crate::quantity::Scope;
 use crate::scope::text;
 use crate::syntax::{RawOwnFigure, RawWork, Scalar};
@@ -126,12 +128,30 @@ fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
     }
 }
 
-/// The value of a variable if a word is `$` and its name; otherwise the word itself.
+/// The value of a variable if a word is `$` and its name; otherwise the word, with the value of each `{variable}` in it. `${...}` belongs
+/// to the shell.
 fn known(word: &Scalar, place: std::ops::Range<usize>, scope: &Scope) -> Outcome<String> {
-    match word.0.strip_prefix('$').is_some_and(|name| scope.contains_key(name)) {
-        true => text(&Spanned::new(place, word.clone()), scope),
-        false => Ok(word.0.clone()),
+    let value = |name: &str| text(&Spanned::new(place.clone(), Scalar(format!("${name}"))), scope);
+    if let Some(name) = word.0.strip_prefix('$').filter(|name| scope.contains_key(*name)) {
+        return value(name);
     }
+    let (mut filled, mut rest) = (String::new(), word.0.as_str());
+    while let Some(at) = rest.find('{') {
+        let (before, behind) = rest.split_at(at);
+        filled.push_str(before);
+        let name = behind[1..].split_once('}').map(|(name, _)| name).filter(|name| scope.contains_key(*name));
+        match name.filter(|_| !before.ends_with('$')) {
+            Some(name) => {
+                filled.push_str(&value(name)?);
+                rest = &behind[name.len() + 2..];
+            }
+            None => {
+                filled.push('{');
+                rest = &behind[1..];
+            }
+        }
+    }
+    Ok(filled + rest)
 }
 
 fn sound(command: &Command) -> Outcome<()> {
@@ -206,5 +226,13 @@ fn check_pattern(figure: &OwnFigure) -> Result<(), String> {
     if from.len() > PATTERN_LIMIT {
         return Err(format!("the pattern of figure `{}` is longer than {PATTERN_LIMIT} bytes", figure.name));
     }
-    Regex::new(from).map(|_| ()).map_err(|error| format!("`{from}` is not a regular expression: {error}"))
+    let pattern = Regex::new(from).map_err(|error| format!("`{from}` is not a regular expression: {error}"))?;
+    let is_known = [PEAK_MEMORY, USABLE_SHARE, DEVICE_WRITTEN, INSTRUCTIONS, ALL_INSTRUCTIONS].contains(&from.as_str());
+    match pattern.captures_len() {
+        1 if !is_known => Err(format!(
+            "`{from}` has no group around the number of figure `{}`: write parentheses, such as 'tps = ([0-9.]+)'",
+            figure.name
+        )),
+        _ => Ok(()),
+    }
 }

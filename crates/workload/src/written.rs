@@ -19,6 +19,9 @@ pub struct File {
     pub source: Option<String>,
     /// Its time limit.
     pub time_limit: Option<String>,
+    /// Options by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, Declared>,
     /// Scales, which set no variables.
     pub scales: BTreeMap<&'static str, BTreeMap<String, String>>,
     /// Files to work on.
@@ -26,6 +29,15 @@ pub struct File {
     pub filesets: Vec<Fileset>,
     /// What is done, in order.
     pub phases: Vec<Phase>,
+}
+
+/// An option.
+#[derive(Debug, Clone, Serialize)]
+pub struct Declared {
+    /// What it sets.
+    pub about: String,
+    /// Its value unless another is requested.
+    pub default: String,
 }
 
 /// Files to work on.

@@ -29,6 +29,9 @@ pub struct Own {
     /// Folder whose contents are copied into each contender's folder before the commands
     #[arg(long, value_name = "FOLDER", requires = "command", hide_short_help = true)]
     pub copy_in: Option<PathBuf>,
+    /// Run the commands once with each value of a parameter, on a filesystem made anew: threads=1,2,4 or threads=1..8 or size=10..100..10 replaces {threads} or {size} in them
+    #[arg(long, value_name = "NAME=VALUES", requires = "command", hide_short_help = true)]
+    pub parameter: Vec<String>,
     /// Run all of these commands in a shell (sh -c)
     #[arg(long, requires = "command", hide_short_help = true)]
     pub shell: bool,
