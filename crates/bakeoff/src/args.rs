@@ -475,6 +475,9 @@ pub struct ImportArgs {
     /// What the files become
     #[arg(long = "as", value_enum, default_value_t)]
     pub into: ImportInto,
+    /// With --as workload: relative path for an absolute one in the job file: /mnt/test=. is the contender's folder
+    #[arg(long, value_name = "PATH=RELATIVE")]
+    pub map: Vec<String>,
     /// With --as workload: file to write [default: name of the job file with .toml]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

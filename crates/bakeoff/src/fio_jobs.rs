@@ -3,7 +3,7 @@
 
 use crate::args::Own;
 use crate::failure::Failure;
-use fio::{JobFile, Way};
+use fio::{JobFile, Map, Way};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ pub fn is_job_file(name: &str) -> bool {
 /// # Errors
 /// It cannot be read, has lines that cannot be run here, or uses an unset variable; or fio is missing or rejects the file.
 pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
-    let file = read(path)?;
+    let file = read(path, &own.map)?;
     check(path, &file)?;
     for remark in fio::remarks(&file) {
         system::note(&format!("note: {} {remark}", path.display()));
@@ -42,8 +42,8 @@ pub fn workload(path: &Path, own: &Own) -> Result<written::File, Failure> {
 ///
 /// # Errors
 /// It cannot be read, has lines that cannot be run here, or a job has no counterpart.
-pub fn translated(path: &Path) -> Result<String, Failure> {
-    let file = read(path)?;
+pub fn translated(path: &Path, map: &[String]) -> Result<String, Failure> {
+    let file = read(path, map)?;
     // A name may contain a line break.
     let shown = path.display().to_string().escape_debug().to_string();
     let made = fio::translated(&file, &name_of(path), &format!("As fio's {shown}"));
@@ -67,10 +67,11 @@ pub fn name_of(path: &Path) -> String {
     fio::identifier(&path.file_stem().unwrap_or_default().to_string_lossy())
 }
 
-fn read(path: &Path) -> Result<JobFile, Failure> {
+fn read(path: &Path, map: &[String]) -> Result<JobFile, Failure> {
+    let map = Map::of(map).map_err(|why| Failure::usage(format!("--map {why}")))?;
     let text = text_file(path, TEXT_LIMIT)
         .map_err(|why| Failure::usage(format!("reading the job file {}: {why}", path.display())))?;
-    JobFile::read(&text, &|name| std::env::var(name).ok()).map_err(|problem| refused(path, &problem))
+    JobFile::read_mapped(&text, &|name| std::env::var(name).ok(), &map).map_err(|problem| refused(path, &problem))
 }
 
 fn refused(path: &Path, problem: &fio::Problem) -> Failure {

@@ -38,6 +38,7 @@ pub fn check_use(own: &Own, names: &[String]) -> Result<(), Failure> {
         ("--user", own.user.is_some(), programs, "--command, and for job files of fio"),
         ("--time-limit", own.time_limit.is_some(), programs || traces, "--command, job files of fio and traces"),
         ("--start", own.start != Start::default(), programs || traces, "--command, job files of fio and traces"),
+        ("--map", !own.map.is_empty(), jobs, "job files of fio"),
         ("--full-speed", own.full_speed, traces, "traces, which `bakeoff record` makes"),
     ];
     match options.iter().find(|(_, is_given, taken, _)| *is_given && !taken) {

@@ -173,6 +173,20 @@ fn a_depth_without_effect_is_remarked() {
 }
 
 #[test]
+fn absolute_paths_of_a_job_file_are_mapped_into_the_contenders_folder() {
+    needs!(fio);
+    let place = Place::new();
+    place.write("far.fio", "[global]\ndirectory=/mnt/test\nsize=64k\n[a]\nrw=write\nfilename=/mnt/test/x\n");
+    place.bakeoff("plan far.fio --dir .").refused(&["line 2", "is a path outside", "--map /mnt/test=."]);
+    place.bakeoff("plan far.fio --dir . --map /mnt/test=/tmp").refused(&["--map /mnt/test=/tmp"]);
+    place.bakeoff("plan small-files --dir . --map /mnt/test=.").refused(&["--map is for job files of fio"]);
+    place.bakeoff("import far.fio --map /mnt/test=.").refused(&["--map needs --as workload"]);
+    place.bakeoff("run far.fio --dir . --map /mnt/test=. --samples 3 --plain --no-report").well();
+    place.bakeoff("import --as workload far.fio --map /mnt/test=sub").well();
+    assert!(std::fs::read_to_string(place.path("far.toml")).expect("written").contains("sub"));
+}
+
+#[test]
 fn copies_of_a_job_on_one_file_do_all_of_their_calls_when_translated() {
     needs!(root);
     let place = Place::new();

@@ -3,6 +3,7 @@
 //! fio gets the output of [`written`](JobFile::written) for these jobs, never the original text.
 
 use crate::lines::{Line, Lookup, Section, sections, shown};
+use crate::map::Map;
 use crate::{names, numbers, options};
 use std::fmt;
 
@@ -67,10 +68,19 @@ impl JobFile {
     /// It is too long, has no jobs, or has lines with devices, paths outside the folder, commands, unknown options, or options that belong
     /// elsewhere; all of them are listed, each with its number.
     pub fn read(text: &str, variable: Lookup<'_>) -> Result<JobFile, Problem> {
+        JobFile::read_mapped(text, variable, &Map::default())
+    }
+
+    /// The same, with other paths for some of its absolute ones.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn read_mapped(text: &str, variable: Lookup<'_>, map: &Map) -> Result<JobFile, Problem> {
         if text.len() > TEXT_LIMIT {
             return Err(Problem(vec![format!("it has {} bytes; the limit is {TEXT_LIMIT}", text.len())]));
         }
-        let (sections, mut problems) = sections(text, variable);
+        let (mut sections, mut problems) = sections(text, variable);
+        sections.iter_mut().flat_map(|section| &mut section.lines).for_each(|line| map.apply(line));
         let file = JobFile { jobs: jobs(&sections, &mut problems) };
         if problems.is_empty() {
             problems = file.problems();
@@ -248,6 +258,8 @@ fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
         let folder = checked.iter().rev().find(|(_, option)| option.key == "directory");
         let folder =
             folder.map_or_else(|| job.text("directory").map(str::to_owned), |(_, option)| option.value.clone());
+        // Without a folder, files are in the contender's own.
+        let folder = folder.filter(|folder| !folder.is_empty());
         for (line, option) in checked {
             let Some(mut value) = option.value else { continue };
             let earlier = job.settings.iter().position(|(key, _)| *key == option.key);
@@ -262,7 +274,9 @@ fn jobs(sections: &[Section], problems: &mut Vec<String>) -> Vec<Job> {
                 value = earlier.map(|earlier| earlier.value + ":").unwrap_or_default() + &value;
                 job.files_in.clone_from(&folder);
             }
-            job.settings.push((option.key, Setting { value, line: line.number }));
+            if !(option.key == "directory" && value.is_empty()) {
+                job.settings.push((option.key, Setting { value, line: line.number }));
+            }
         }
         if section.is_global() {
             globals = job;

@@ -4,6 +4,7 @@
 
 mod job_file;
 mod lines;
+mod map;
 mod meaning;
 mod names;
 mod numbers;
@@ -12,5 +13,6 @@ mod run;
 mod translate;
 
 pub use job_file::{Job, JobFile, Problem, Setting};
+pub use map::Map;
 pub use run::{Way, identifier, remarks, run_by_fio};
 pub use translate::{Translation, translated};

@@ -37,7 +37,7 @@ pub fn paths(value: &str, what: &str) -> Result<String, String> {
         return Err("names a device: jobs run on files in each contender's folder".into());
     }
     if all().any(|part| part.starts_with('/')) {
-        return Err("is a path outside of the contender's folder: leave it out, or write it without the `/`".into());
+        return Err("is a path outside of the contender's folder: leave it out, write it without the `/`, or map it (--map /mnt/test=.)".into());
     }
     if all().any(|part| part.split('/').any(|name| name == "..")) {
         return Err("leads out of the contender's folder".into());

@@ -287,6 +287,7 @@ fn value_of(key: &str, kind: Kind, value: &str) -> Result<String, String> {
             "is not a number: in quotes fio expects text or a file name; write it as 0x...",
         ),
         Files => names::paths(value, "file"),
+        Folders if value == "." || value == "./" => Ok(String::new()),
         Folders => names::paths(value, "folder"),
         Format => names::format(value),
         Job => names::job(value),

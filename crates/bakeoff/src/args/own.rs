@@ -50,6 +50,9 @@ pub struct Own {
     /// File that each of these commands reads as its standard input, at most 64 KiB [default: nothing]
     #[arg(long, value_name = "FILE", requires = "command", hide_short_help = true)]
     pub input: Option<PathBuf>,
+    /// Relative path for an absolute one in a fio job file: /mnt/test=. is the contender's folder
+    #[arg(long, value_name = "PATH=RELATIVE", hide_short_help = true)]
+    pub map: Vec<String>,
     /// Page cache state when a command or a fio job starts
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub start: Start,

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 pub fn import(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     match (args.into, &args.output) {
         (ImportInto::Workload, _) => workloads(args),
+        (ImportInto::Runs, None) if !args.map.is_empty() => {
+            Err(Failure::usage("--map needs --as workload: it is for job files of fio"))
+        }
         (ImportInto::Runs, None) => runs(path, args),
         (ImportInto::Runs, Some(_)) => Err(Failure::usage("--output needs --as workload; runs go into the ledger")),
     }
@@ -23,7 +26,7 @@ fn workloads(args: &ImportArgs) -> Result<u8, Failure> {
     if args.output.is_some() && args.files.len() > 1 {
         return Err(Failure::usage("--output names one file, and several files are to be translated; leave it out"));
     }
-    let texts = args.files.iter().map(|file| fio_jobs::translated(file)).collect::<Result<Vec<_>, _>>()?;
+    let texts = args.files.iter().map(|file| fio_jobs::translated(file, &args.map)).collect::<Result<Vec<_>, _>>()?;
     for (file, text) in args.files.iter().zip(texts) {
         let own = || PathBuf::from(file.file_stem().unwrap_or_default()).with_extension("toml");
         let to = args.output.clone().unwrap_or_else(own);
