@@ -5,6 +5,7 @@ the tool's changed, and whether anything stayed behind.
 """
 
 import collections
+import glob
 import json
 import os
 import random
@@ -19,12 +20,14 @@ from . import leftovers
 from .layouts.folders import LOOKS
 from .tool import QUIET, Tool, trials
 from .trying import Result
-from .world import LeftOut, World, undisturbed
+from .world import LeftOut, World, command, undisturbed
 
 ROLES = {"run": 4, "agent": 2, "command": 3, "server": 2}
 SIGNALS = [signal.SIGKILL] * 6 + [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 CONTENDERS = ["ext4,xfs,zfs", "ext2,btrfs,zfs", "xfs,zfs", "ext4,btrfs"]
 BLOCKS, ATTEMPTS = 2, 3
+# The disk that runs divide among their contenders, and the share of runs that do.
+DISK_MIB, ON_DISK = 1200, 0.4
 UNFINISHED = ("open", "interrupted")
 # How long a process of a role is waited for, and how long a run may take to end in order.
 PATIENCE, END_LIMIT, RUN_LIMIT = 8, 90, 600
@@ -53,6 +56,7 @@ class Stretch:
         self.world.mkfs("ext4", disk)
         self.world.calm(self.world.mount(disk))
         self.world.protect(disk)
+        self.disk = self.world.disk(mib=DISK_MIB)
         self.census = leftovers.Census(self.world.folder, self.tool.home)
         self.world.remember()
 
@@ -66,9 +70,10 @@ class Stretch:
         self.runs += 1
         self.ledger, self.seen = self.world.path(f"run-{self.runs}.db"), {}
         self.contenders = CONTENDERS[self.random.randrange(len(CONTENDERS))]
+        on_disk = self.random.random() < ON_DISK
+        place = ["--on", self.disk.node, "--split"] if on_disk else ["--image", "330MiB", "--scratch", self.scratch]
         self.start("run", "small-files", "--set", "files=60", "--set", "some=10", "--samples", str(BLOCKS), "--no-twin", *QUIET,
-                   "--seed", str(self.random.randrange(1 << 20)), "--fs", self.contenders, "--image", "330MiB", "--scratch",
-                   self.scratch)
+                   "--seed", str(self.random.randrange(1 << 20)), "--fs", self.contenders, *place)
 
     def start(self, *words):
         with open(self.log, "ab") as log:
@@ -190,6 +195,9 @@ class Stretch:
         self.acknowledged()
         self.clean()
         self.faults += [f"CHANGED: {os.path.relpath(name, self.world.folder)}" for name in self.world.changed()]
+        name = os.path.basename(self.disk.node)
+        self.faults += [f"left behind: the part {part}" for part in glob.glob(f"/sys/block/{name}/{name}p*")]
+        self.faults += [f"left on the disk: {found}" for found in command("wipefs", "--noheadings", self.disk.node).splitlines()]
         time.sleep(0.5)
         self.faults += [f"left behind: {left}" for left in self.census.since()]
 
@@ -212,7 +220,7 @@ class Stretch:
     def acknowledged(self):
         """What was said to be measured is in the ledgers. A run says so in lines for people alone."""
         with open(self.log) as file:
-            said = len(re.findall(r"^\[\d+/\d+\] block \d+ .* (?:done|disturbed) in ", file.read(), re.MULTILINE))
+            said = len(re.findall(r"^\[\d+/\d+\] round \d+ .* (?:done|disturbed) in ", file.read(), re.MULTILINE))
         kept = 0
         for number in range(1, self.runs + 1):
             kept += sum(trial["status"] != "failed" for trial, _ in trials(self.world.path(f"run-{number}.db")).values())

@@ -29,13 +29,18 @@ class Target:
 
     def __init__(self, kind, path, expect, says=None, disk=None, erase=None, fs="ext2"):
         self.kind, self.path, self.expect, self.says, self.fs = kind, os.fspath(path), expect, says, fs
+        # Not every device that may be formatted can be divided: a partition cannot, and a small one has no room.
+        for group in ("on", "erase"):
+            divided = "split" if group == "on" else "split erase"
+            self.expect = {divided: HARMLESS if expect.get(group) == ALLOWED else expect.get(group), **self.expect}
         self.erase = erase if erase is not None else (disk.by_id if disk else None)
         self.by_id_path = by_id_path(disk) if disk else None
         # A device that may be formatted is changed by that, and by nothing else.
         self.backing = disk.file if disk else None
 
     def may_change(self, group):
-        return self.kind == "device" and group in ("on", "erase", "declared") and self.expect[group] != REFUSED
+        groups = ("on", "erase", "declared", "split", "split erase")
+        return self.kind == "device" and group in groups and self.expect[group] != REFUSED
 
 
 def device(disk, expect, says=None, **more):

@@ -88,9 +88,10 @@ class Stand:
 
     def reasons(self, way):
         """What the sentence may speak of. Of what is on it, too, where the owner's word was not given yet."""
-        if self.target.says is None or way.group not in ("on", "erase", "resume"):
+        if self.target.says is None or way.group not in ("on", "erase", "resume", "split", "split erase"):
             return None
-        return self.target.says + ("|carries|data" if way.group == "on" else "")
+        divided = "|cannot be split|too small for" if way.group.startswith("split") else ""
+        return self.target.says + ("|carries|data" if way.group in ("on", "split") else "") + divided
 
     def spent(self, way, faults):
         """Whether the layout is no longer as it was built."""

@@ -45,8 +45,8 @@ class Place:
     def path(self, name):
         return os.path.join(self.own, name)
 
-    def on(self, path, erase=False):
-        words = ["--fs", self.target.fs, "--on", path]
+    def on(self, path, erase=False, split=False):
+        words = ["--fs", "ext2,ext4", "--split", "--on", path] if split else ["--fs", self.target.fs, "--on", path]
         word = self.target.erase if erase else None
         return self.tool.run(*words, *(["--erase", word] if word else []), cwd=self.own)
 
@@ -87,6 +87,16 @@ def _(place):
 @way("--on --erase", "erase", "device")
 def _(place):
     return place.on(place.target.path, erase=True)
+
+
+@way("--on --split", "split")
+def _(place):
+    return place.on(place.target.path, split=True)
+
+
+@way("--on --split --erase", "split erase", "device")
+def _(place):
+    return place.on(place.target.path, erase=True, split=True)
 
 
 @way("--on a link", "on")
