@@ -4,7 +4,7 @@ mod support;
 
 use report::terminal::{Style, answer};
 use report::view::View;
-use support::{Bench, on_axes, one_that_keeps_data, viewed, works};
+use support::{Bench, on_axes, on_axes_where, one_that_keeps_data, viewed, works};
 
 fn view(bench: &Bench) -> View {
     viewed(bench).1
@@ -60,6 +60,25 @@ fn an_option_that_is_worth_it_is_taken() {
     let view = view(&on_axes(&places, small_files(), 8));
     assert!(view.answer.headline.starts_with("Take ext4 noatime=on: "), "{}", view.answer.headline);
     assert!(view.answer.besides[0].starts_with("mount.noatime matters: off is 1."), "{:?}", view.answer.besides);
+}
+
+#[test]
+fn a_difference_in_one_step_does_not_contradict_the_sum() {
+    let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.0), (&[("mount.noatime", "off")], 1.0)];
+    let brief = |trial: &mut ledger::TrialRecord| {
+        let slower = if trial.contender == 1 { 3 } else { 1 };
+        let deletes = trial.phases.iter_mut().filter(|phase| phase.name == "delete");
+        for outcome in deletes.map(|phase| &mut phase.outcome) {
+            outcome.returned_ns /= 1_000;
+            outcome.returned_ns *= slower;
+            outcome.durable_ns = Some(outcome.returned_ns);
+        }
+    };
+    let view = view(&on_axes_where(&places, small_files(), 8, &brief));
+    let headline = &view.answer.headline;
+    assert!(headline.starts_with("mount.noatime: no difference "), "{headline}");
+    let besides = &view.answer.besides[0];
+    assert!(besides.starts_with("In single steps mount.noatime matters: off is 3"), "{besides}");
 }
 
 #[test]

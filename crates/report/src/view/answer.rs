@@ -83,7 +83,7 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     // A headline about one axis already states that nothing differs.
     let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
-    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot)).collect();
+    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot, asked.is_some())).collect();
     besides.extend(dropped(&view.contenders));
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));

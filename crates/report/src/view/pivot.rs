@@ -90,7 +90,8 @@ pub(super) fn pivots(view: &View) -> Vec<PivotView> {
 }
 
 /// Whether a value of an axis was better than another anywhere, in a sentence: where the difference is largest, or that none is shown.
-pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
+/// `is_equal`: another sentence states that the values are equal over whole workloads.
+pub(super) fn matters(view: &View, pivot: &PivotView, is_equal: bool) -> String {
     let axis = &view.axes[pivot.axis];
     // For kernels the question is what a newer one changed, not which is the best.
     if let Some(course) = pivot.course.as_ref().filter(|_| axis.name == "kernel") {
@@ -118,6 +119,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView) -> String {
     let of = super::plural(lines, "line");
     let rest = if open > 0 { format!("; {open} of {of} {} undecided", are(open)) } else { String::new() };
     match most {
+        Some((_, most)) if is_equal => format!("In single steps {} matters: {most}{rest}.", axis.name),
         Some((_, most)) => format!("{} matters: {most}{rest}.", axis.name),
         None if open == 0 => format!("{} makes no difference in {of}.", axis.name),
         None => {

@@ -140,6 +140,16 @@ pub fn one_that_keeps_data(blocks: u32) -> Bench {
 
 /// One filesystem at several axis values, each with its speed, through these workloads.
 pub fn on_axes(places: &[(&[(&str, &str)], f64)], works: Vec<WorkRecord>, blocks: u32) -> Bench {
+    on_axes_where(places, works, blocks, &|_| {})
+}
+
+/// The same, with a change to each trial.
+pub fn on_axes_where(
+    places: &[(&[(&str, &str)], f64)],
+    works: Vec<WorkRecord>,
+    blocks: u32,
+    each: &dyn Fn(&mut TrialRecord),
+) -> Bench {
     let entries: Vec<Entry> = (places.iter())
         .map(|(places, speed)| {
             let mut asked = Contender::plain("ext4");
@@ -147,7 +157,7 @@ pub fn on_axes(places: &[(&[(&str, &str)], f64)], works: Vec<WorkRecord>, blocks
             Entry::new(&axes::label(&asked), *speed, asked)
         })
         .collect();
-    made_of(&entries, works, blocks)
+    made_with(&entries, works, blocks, (&|_| {}, each))
 }
 
 fn contenders_of(all: &[(&str, f64)]) -> Vec<Entry> {
