@@ -340,7 +340,7 @@ fn space_is_filled_with_files_and_waited_for_alone() {
     says(&and_then("work = { files = \"set\", await-space = \"20 %\" }"), &["`await-space` has no target"]);
     let figure = "figure = [{ from = \"usable-share\", better = \"more\" }]\n";
     says(&and_then(&format!("{figure}work = {{ files = \"set\", steps = [\"unlink\"] }}")), &["only programs print"]);
-    let other = "figure = [{ from = \"[0-9]+\", better = \"more\" }]\n";
+    let other = "figure = [{ from = \"([0-9]+)\", better = \"more\" }]\n";
     says(&and_then(&format!("{other}work = {{ files = \"set\", fill = \"80 %\" }}")), &["usable-share"]);
     says(
         &and_then("needs = [\"makes\"]\nwork = { files = \"set\", steps = [\"unlink\"] }"),
