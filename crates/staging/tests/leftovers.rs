@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Bench, by_id, clean, first_version, root, survey};
+use common::{Bench, Disk, by_id, clean, first_version, root, survey};
 use staging::{Leftover, Where};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -484,9 +484,38 @@ fn a_filesystem_that_was_left_frozen_is_thawed_and_removed() {
     }
     let bench = Bench::new();
     let folder = bench.folder.path();
-    let mut child = start(folder, "ext4", None);
+    let (pid, _) = killed_while_frozen(start(folder, "ext4", None), &bench);
+    let found = of(pid, folder);
+    for cleaned in staging::clean(&found, &bench.journal) {
+        assert!(cleaned.problems.is_empty(), "{cleaned:?}");
+        nothing_of(&cleaned.id, folder);
+    }
+}
+
+#[test]
+fn a_real_device_whose_mount_went_while_it_was_frozen_is_thawed_and_emptied() {
+    if !root() {
+        return;
+    }
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let disk = Disk::new("frozen", 400);
+    let (pid, point) = killed_while_frozen(start(folder, "ext4", Some(&disk.path)), &bench);
+    // A run's mount goes with its namespace.
+    common::run(&["umount", &point]);
+    let found = of(pid, folder);
+    assert!(!found.is_empty(), "the device is in its cleanup record");
+    for cleaned in staging::clean(&found, &bench.journal) {
+        assert!(cleaned.problems.is_empty(), "{cleaned:?}");
+    }
+    assert_eq!(common::run(&["wipefs", &disk.text()]).trim(), "", "the device is empty again");
+    // mkfs needs it exclusively.
+    common::run(&["mkfs.ext4", "-q", &disk.text()]);
+}
+
+/// Freezes the filesystem of a run as soon as it is mounted, and kills the run; returns its process id and the mount point.
+fn killed_while_frozen(mut child: Child, bench: &Bench) -> (u32, String) {
     let mut frozen = None;
-    // Freeze it from outside as soon as it is mounted, then kill its owner.
     for _ in 0..2000 {
         let point = of_living(child.id());
         frozen =
@@ -498,12 +527,7 @@ fn a_filesystem_that_was_left_frozen_is_thawed_and_removed() {
     }
     child.kill().expect("ours");
     child.wait().expect("gone");
-    assert!(frozen.is_some(), "it was never mounted");
-    let found = of(child.id(), folder);
-    for cleaned in staging::clean(&found, &bench.journal) {
-        assert!(cleaned.problems.is_empty(), "{cleaned:?}");
-        nothing_of(&cleaned.id, folder);
-    }
+    (child.id(), frozen.expect("it was mounted"))
 }
 
 /// The mountpoint of a process's stage, by its cleanup record.

@@ -6,6 +6,7 @@ use crate::busy::when_free;
 use crate::cleanup::leftover::{Leftover, Source, in_words};
 use crate::cleanup::removal::{self, Left};
 use crate::devices::custody;
+use crate::devices::loops;
 use crate::devices::setting::write_setting;
 use crate::devices::wipe::wipe;
 use crate::error::StagingError;
@@ -183,7 +184,9 @@ fn remove(made: &Made, content: &Content, journal: &Journal) -> Result<Left, Sta
                 return removal::remove_part((disk, *number, *sequence), part, journal);
             }
         }
-        Made::Formatted { path, sequence, label, .. } => empty_device(path, *sequence, label, this_boot, journal)?,
+        Made::Formatted { path, sequence, label, .. } => {
+            empty_device(path, *sequence, (label, &content.id), this_boot, journal)?;
+        }
     }
     Ok(Left::Nothing)
 }
@@ -247,11 +250,11 @@ fn unmount(point: &str, prefix: &[String], journal: &Journal) -> Result<(), Stag
     Ok(())
 }
 
-/// Empties a device only if it is still the one that was formatted, and has our label.
+/// Empties a device only if it is still the one that was formatted, and has our label. A filesystem that the run left frozen is thawed.
 fn empty_device(
     path: &Path,
     sequence: Option<u64>,
-    label: &str,
+    (label, id): (&str, &str),
     this_boot: bool,
     journal: &Journal,
 ) -> Result<(), StagingError> {
@@ -261,7 +264,10 @@ fn empty_device(
     // Disk sequence numbers count from boot, so that after a reboot only the label identifies the device.
     let same = !this_boot || device.sequence == sequence;
     if same && custody::carries_label(path, label)? {
-        wipe(path, journal)?;
+        wipe(path, journal).or_else(|in_use| {
+            loops::thaw(journal, &device, id);
+            wipe(path, journal).map_err(|_| in_use)
+        })?;
     }
     Ok(())
 }
