@@ -28,11 +28,10 @@ class Target:
     """Something to name."""
 
     def __init__(self, kind, path, expect, says=None, disk=None, erase=None, fs="ext2"):
-        self.kind, self.path, self.expect, self.says, self.fs = kind, os.fspath(path), expect, says, fs
+        self.kind, self.path, self.says, self.fs = kind, os.fspath(path), says, fs
         # Not every device that may be formatted can be divided: a partition cannot, and a small one has no room.
-        for group in ("on", "erase"):
-            divided = "split" if group == "on" else "split erase"
-            self.expect = {divided: HARMLESS if expect.get(group) == ALLOWED else expect.get(group), **self.expect}
+        divided = {group: HARMLESS if answer == ALLOWED else answer for group, answer in expect.items()}
+        self.expect = {"split": divided.get("on"), "split erase": divided.get("erase"), **expect}
         self.erase = erase if erase is not None else (disk.by_id if disk else None)
         self.by_id_path = by_id_path(disk) if disk else None
         # A device that may be formatted is changed by that, and by nothing else.
