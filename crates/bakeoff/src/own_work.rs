@@ -60,6 +60,8 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         return Err(Failure::usage(text));
     }
     let input = own.input.as_deref().map(input).transpose()?;
+    let parameters = parameters(own)?;
+    let words = |option: &str, text: &str| words(option, text, own.shell, &parameters);
     let mut phases = Vec::new();
     if let Some(folder) = &own.copy_in {
         phases.push(beside("copy-in", untimed(copying(folder)?), phases.len()));
@@ -69,10 +71,10 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         }
     }
     for text in &own.prepare {
-        phases.push(beside("prepare", work(own, words("--prepare", text, own)?), phases.len()));
+        phases.push(beside("prepare", work(own, words("--prepare", text)?), phases.len()));
     }
     for (at, text) in own.command.iter().enumerate() {
-        let words = words("--command", text, own)?;
+        let words = words("--command", text)?;
         let name = own.name.get(at).cloned().unwrap_or_else(|| program_name(&words, own.shell));
         let work = Work { exit_status: own.exit_status.clone(), input: input.clone(), ..work(own, words) };
         phases.push(timed(own, unused(name, &phases), text, work));
@@ -83,7 +85,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     }
     for (option, texts) in [("--check", &own.check), ("--cleanup", &own.cleanup)] {
         for text in texts {
-            let words = words(option, text, own)?;
+            let words = words(option, text)?;
             phases.push(beside(&option[2..], work(own, words), phases.len()));
         }
     }
@@ -91,7 +93,7 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
         name: NAME.into(),
         title: "Your own commands".into(),
         about: own.command.join("; "),
-        options: parameters(own)?.into_iter().map(declared).collect(),
+        options: parameters.iter().map(declared).collect(),
         time_limit: own.time_limit.clone(),
         scales: File::same_scales(),
         phases,
@@ -125,7 +127,7 @@ pub fn parameters(own: &Own) -> Result<Vec<Parameter>, Failure> {
         if parameters.iter().any(|(known, _)| known == name) {
             return Err(failed("this parameter is given twice; write all its values in one list".into()));
         }
-        let place = format!("{{{name}}}");
+        let place = place(name);
         let mut texts = own.command.iter().chain(&own.prepare).chain(&own.check).chain(&own.cleanup);
         if !texts.any(|text| text.contains(&place)) {
             return Err(failed(format!("no command contains {place}")));
@@ -133,6 +135,11 @@ pub fn parameters(own: &Own) -> Result<Vec<Parameter>, Failure> {
         parameters.push((name.to_owned(), values(list).map_err(failed)?));
     }
     Ok(parameters)
+}
+
+/// Where a parameter's value goes in a command.
+fn place(name: &str) -> String {
+    format!("{{{name}}}")
 }
 
 /// The values of a list `a,b,c`, in which `FROM..TO` and `FROM..TO..STEP` are sequences of whole numbers.
@@ -173,9 +180,9 @@ fn sequence(item: &str) -> Result<Option<Vec<String>>, String> {
 }
 
 /// A parameter as an option of the workload.
-fn declared((name, values): Parameter) -> (String, Declared) {
-    let default = values.into_iter().next().unwrap_or_default();
-    (name, Declared { about: "parameter of the commands".into(), default })
+fn declared((name, values): &Parameter) -> (String, Declared) {
+    let default = values.first().cloned().unwrap_or_default();
+    (name.clone(), Declared { about: "parameter of the commands".into(), default })
 }
 
 /// What commands read, with everything that could refuse it.
@@ -246,8 +253,8 @@ fn copying(folder: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// The words of a command: split as a shell does, a leading `~/` replaced, the program found.
-fn words(option: &str, text: &str, own: &Own) -> Result<Vec<String>, Failure> {
-    if own.shell {
+fn words(option: &str, text: &str, shell: bool, parameters: &[Parameter]) -> Result<Vec<String>, Failure> {
+    if shell {
         return Ok(["sh", "-c", text].map(str::to_owned).into());
     }
     let failed = |why: String| Failure::usage(format!("{option} {text:?}: {why}"));
@@ -260,9 +267,9 @@ fn words(option: &str, text: &str, own: &Own) -> Result<Vec<String>, Failure> {
         word.replace_range(..1, &home);
     }
     let program = words.first_mut().ok_or_else(|| failed("it names no program".into()))?;
-    let named = parameters(own)?.into_iter().find(|(name, _)| program.contains(&format!("{{{name}}}")));
+    let named = parameters.iter().find(|(name, _)| program.contains(&place(name)));
     if let Some((name, values)) = named {
-        let each = values.iter().map(|value| program.replace(&format!("{{{name}}}"), value));
+        let each = values.iter().map(|value| program.replace(&place(name), value));
         each.map(|one| found(&one)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     } else if let Some(found) = found(program).map_err(failed)? {
         *program = found;

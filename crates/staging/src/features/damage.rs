@@ -9,6 +9,7 @@ use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::feature_tools::More;
 use crate::stage::Stage;
+use crate::stage::recipe::Commands;
 use crate::stage::target::Target;
 use memchr::memmem;
 use records::Contender;
@@ -16,7 +17,6 @@ use rustix::fs::SeekFrom;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use system::Command;
 
 /// A text in the middle of the file's data, and nowhere else.
 const DATA: &[u8] = b"bakeoff: this byte will be flipped where it lies on the image";
@@ -186,8 +186,8 @@ fn check_complains(stage: &mut Stage<'_>) -> Result<Option<bool>, StagingError> 
         return Ok(None);
     };
     stage.take_off()?;
-    let words = stage.state.places.fill(&check.command, &[]);
-    let command = Command::new(words).prefixed(stage.enter()).limit(TOOL_LIMIT).accept(&(0..=255).collect::<Vec<_>>());
+    let Some(command) = stage.state.commands().and_then(Commands::check) else { return Ok(None) };
+    let command = command.limit(TOOL_LIMIT).accept(&(0..=255).collect::<Vec<_>>());
     Ok(command.run(&stage.target.journal).ok().map(|answer| !check.clean.contains(&answer.status)))
 }
 

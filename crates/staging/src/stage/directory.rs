@@ -152,10 +152,9 @@ impl Stage<'_> {
             return Durability::unknown();
         }
         // The mount belongs to others: it is only inspected, and a tool that fails does no harm.
-        for (name, template) in &filesystem.inspect {
-            let words = self.state.places.fill(template, &[]);
-            match system::Command::new(words).run(&self.target.journal) {
-                Ok(answer) => self.state.found.inspected.insert(name.clone(), answer.stdout),
+        for (name, command) in self.state.commands_of(&filesystem).inspect() {
+            match command.run(&self.target.journal) {
+                Ok(answer) => self.state.found.inspected.insert(name, answer.stdout),
                 Err(_) => return Durability::unknown(),
             };
         }
