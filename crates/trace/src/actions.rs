@@ -87,7 +87,10 @@ impl Builder {
     pub fn take(&mut self, event: &Event) -> Result<(), String> {
         match event {
             Event::Birth { at, parent, child, flags } => self.birth(*at, *parent, *child, *flags)?,
-            Event::End { at, thread, off } => self.end(*at, *thread, *off),
+            Event::End { at, thread, off, unwatched } => {
+                self.unwatched(*thread, *unwatched);
+                self.end(*at, *thread, *off);
+            }
             Event::Call(seen) => self.call(seen),
         }
         Ok(())
@@ -118,12 +121,31 @@ impl Builder {
             return;
         }
         self.pass_to_end(thread, at, off);
+        self.cut_by_exit(thread, at);
         let closed = self.threads.get_mut(&thread).map(Thread::end).unwrap_or_default();
         self.closed(thread, at, closed);
         let action = self.tell(thread, at);
         if let Some(ended) = self.threads.remove(&thread) {
             self.waiting.end(ended.process, ended.number, action, at);
         }
+    }
+
+    /// If the exit of its process ended this thread in a sleep, the thread waits for that exit, and its sleeps end with it: until then they were
+    /// timed out by its own clock, which a replay need not follow to the end.
+    fn cut_by_exit(&mut self, thread: i32, at: u64) {
+        let known = self.of(thread);
+        let (process, since) = (known.process, known.cut_since);
+        if known.cut_short == 0 {
+            return;
+        }
+        let sleeps = std::mem::take(&mut known.sleeps);
+        let Some(exit) = self.waiting.end_of(process, since) else { return };
+        for sleep in sleeps {
+            if let Call::Sleep(sleep) = &mut self.actions[sleep as usize].call {
+                sleep.wakes = true;
+            }
+        }
+        self.emit(thread, (at, at), Call::Wait, 0, &[], &[exit]);
     }
 
     /// Adds a close for everything that no process has open any more.
@@ -155,6 +177,15 @@ impl Builder {
         }
     }
 
+    /// What recording added to a thread's calls up to now that it did not record.
+    fn unwatched(&mut self, thread: i32, calls: u64) {
+        let each = self.cost.unwatched;
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.owed += each * calls.saturating_sub(thread.unwatched);
+            thread.unwatched = calls;
+        }
+    }
+
     /// A thread's own time up to its end. If its process ended while it slept in a call, the sleep does not count.
     fn pass_to_end(&mut self, thread: i32, at: u64, off: OffCpu) {
         let known = self.of(thread);
@@ -172,6 +203,7 @@ impl Builder {
         let thread = self.of(seen.thread);
         thread.think += std::mem::take(&mut thread.cut_short);
         thread.seen = thread.seen.max(seen.released.min(seen.start));
+        self.unwatched(seen.thread, seen.unwatched);
         self.pass(seen.thread, seen.start, seen.off_at_start);
         let begun = self.threads[&seen.thread].seen.max(seen.start).max(seen.entered);
         let off = seen.off_at_end.since(seen.off_at_start);
@@ -205,7 +237,7 @@ impl Builder {
             Meaning::Own if RESTARTED.contains(&seen.result) => {
                 let thread = self.of(seen.thread);
                 thread.think += worked;
-                thread.cut_short = off.asleep;
+                (thread.cut_short, thread.cut_since) = (off.asleep, seen.start);
             }
             Meaning::TimedOut | Meaning::Waited(None) | Meaning::Own => {
                 self.of(seen.thread).think += took.saturating_sub(off.queued)
@@ -249,6 +281,11 @@ impl Builder {
         }
         let number = self.order.next();
         let of = self.of(thread);
+        match call {
+            Call::Sleep(_) => of.sleeps.push(number),
+            Call::Wait => of.sleeps.clear(),
+            _ => {}
+        }
         let (thread, think_ns) = (of.number, std::mem::take(&mut of.think));
         let after = self.order.add(thread, span, uses, follows);
         let took_ns = (span.1 - span.0).saturating_sub(self.within);
@@ -287,13 +324,34 @@ mod tests {
     #[test]
     fn a_thread_that_its_process_ended_in_its_sleep_has_not_computed_meanwhile() {
         let mut builder = born();
-        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(900_000) }).expect("it is known");
+        builder
+            .take(&Event::End { at: 1_000_000, thread: 2, off: asleep(900_000), unwatched: 0 })
+            .expect("it is known");
         assert_eq!(thought(&builder), 100_000);
         // eBPF sees the wait return as if it were to restart.
         let mut builder = born();
         builder.take(&waits(-512)).expect("it is known");
-        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000) }).expect("it is known");
+        builder
+            .take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000), unwatched: 0 })
+            .expect("it is known");
         assert_eq!(thought(&builder), 120_000);
+    }
+
+    #[test]
+    fn the_exit_of_a_process_ends_the_sleeps_of_its_threads() {
+        let mut builder = Builder::new(vec!["/here".into()], &[], 1, 0, Cost::default());
+        let flags = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
+        builder.take(&Event::Birth { at: 0, parent: 1, child: 2, flags }).expect("few threads");
+        let slept = Seen { thread: 2, call: libc::SYS_nanosleep, end: 90_000, ..Seen::default() };
+        builder.take(&Event::Call(Box::new(slept))).expect("it is known");
+        builder.take(&waits(-512)).expect("it is known");
+        builder.take(&Event::End { at: 950_000, thread: 1, off: OffCpu::default(), unwatched: 0 }).expect("known");
+        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000), unwatched: 0 }).expect("known");
+        let of_thread: Vec<_> = builder.actions.iter().filter(|action| action.thread == 1).collect();
+        let [sleep, wait, _] = of_thread.as_slice() else { panic!("{of_thread:?}") };
+        assert_eq!(sleep.call, Call::Sleep(Sleep { ns: 90_000, wakes: true }));
+        let exit = wait.after.first().map(|action| &builder.actions[*action as usize]);
+        assert_eq!((&wait.call, exit.map(|exit| exit.thread)), (&Call::Wait, Some(0)));
     }
 
     #[test]
@@ -301,7 +359,9 @@ mod tests {
         let mut builder = born();
         builder.take(&waits(-512)).expect("it is known");
         builder.take(&waits(-i64::from(libc::EAGAIN))).expect("it is known");
-        builder.take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000) }).expect("it is known");
+        builder
+            .take(&Event::End { at: 1_000_000, thread: 2, off: asleep(880_000), unwatched: 0 })
+            .expect("it is known");
         assert!(thought(&builder) >= 1_000_000, "{}", thought(&builder));
     }
 }

@@ -36,54 +36,57 @@ pub fn script(process: u32) -> String {
         };
         let _ = write!(begin, "@w[{}] = {kind}; ", call.number);
     }
-    // Per thread: t watched; c the present call; b when it entered the call (0: in none); x when it was released from the one before; o
-    // when it left its processor, and why; r, d, s nanoseconds off the processor: queued, blocked, asleep. Per call, by thread and start: e
-    // the call, p and q its texts, n its numbers. w has the watched calls, k their number. Calls are collected in maps and printed at the
-    // end: printing each would wake bpftrace each time, at eight times the cost.
+    // Per thread, c: the present call; m: 0 watched; 1 when it entered the call (0: in none); 2 when it was released from the one before; 3 when
+    // it left its processor, and why; 4, 5, 6 nanoseconds off the processor: queued, blocked, asleep; 7 its calls that are not watched. They share a map, since each map has room
+    // for all calls and is filled with zeros at the start. Per call, by thread and start: e the call, p and q its texts, n its numbers. w has the
+    // watched calls, k their number. Calls are collected in maps and printed at the end: printing each would wake bpftrace each time, at eight
+    // times the cost.
     format!(
-        r#"BEGIN {{ @t[{process}] = 1; @r[{process}] = 0; @d[{process}] = 0; @s[{process}] = 0; @b[{process}] = nsecs; @x[{process}] = nsecs; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
-tracepoint:raw_syscalls:sys_enter /@t[tid] && @w[args->id]/ {{
-  @c[tid] = (nsecs, args->args[0], args->args[1], args->args[2], args->args[3], args->args[4], args->args[5], args->id, @r[tid], @d[tid], @s[tid], @x[tid]);
-  @b[tid] = nsecs;
+        r#"BEGIN {{ @m[{process}, 0] = 1; @m[{process}, 4] = 0; @m[{process}, 5] = 0; @m[{process}, 6] = 0; @m[{process}, 7] = 0; @m[{process}, 1] = nsecs; @m[{process}, 2] = nsecs; {begin} printf("{READY}\n"); unroll(90) {{ printf("{FILLING}\n"); }} unroll(90) {{ printf("{FILLING}\n"); }} }}
+tracepoint:raw_syscalls:sys_enter /@m[tid, 0]/ {{
+  if (@w[args->id]) {{
+  @c[tid] = (nsecs, args->args[0], args->args[1], args->args[2], args->args[3], args->args[4], args->args[5], args->id, @m[tid, 4], @m[tid, 5], @m[tid, 6], @m[tid, 2], @m[tid, 7]);
+  @m[tid, 1] = nsecs;
+  }} else {{ @m[tid, 7] += 1; }}
 }}
-tracepoint:sched:sched_process_fork /@t[tid]/ {{
-  @t[args->child_pid] = 1; @o[args->child_pid] = nsecs * 4;
+tracepoint:sched:sched_process_fork /@m[tid, 0]/ {{
+  @m[args->child_pid, 0] = 1; @m[args->child_pid, 3] = nsecs * 4;
   printf("F %d %llu %d %d %lx\n", tid, nsecs, args->child_pid, @c[tid].7, @c[tid].1);
 }}
-tracepoint:sched:sched_process_fork /@t[tid]/ {{ printf("G %d %lx\n", args->child_pid, *(uint64*)uptr(@c[tid].1)); }}
-tracepoint:sched:sched_process_exit /@t[tid]/ {{
-  printf("X %d %llu %llu %llu %llu\n", tid, nsecs, @r[tid], @d[tid], @s[tid]);
-  delete(@t[tid]); delete(@c[tid]); delete(@r[tid]); delete(@d[tid]); delete(@s[tid]); delete(@b[tid]); delete(@x[tid]);
+tracepoint:sched:sched_process_fork /@m[tid, 0]/ {{ printf("G %d %lx\n", args->child_pid, *(uint64*)uptr(@c[tid].1)); }}
+tracepoint:sched:sched_process_exit /@m[tid, 0]/ {{
+  printf("X %d %llu %llu %llu %llu %llu\n", tid, nsecs, @m[tid, 4], @m[tid, 5], @m[tid, 6], @m[tid, 7]);
+  delete(@m[tid, 0]); delete(@c[tid]); delete(@m[tid, 4]); delete(@m[tid, 5]); delete(@m[tid, 6]); delete(@m[tid, 7]); delete(@m[tid, 1]); delete(@m[tid, 2]);
 }}
-tracepoint:sched:sched_switch /@t[args->prev_pid]/ {{
+tracepoint:sched:sched_switch /@m[args->prev_pid, 0]/ {{
   $s = args->prev_state & 255;
-  @o[args->prev_pid] = nsecs * 4 + ($s == 0 ? 0 : ($s & 2 ? 1 : 2));
+  @m[args->prev_pid, 3] = nsecs * 4 + ($s == 0 ? 0 : ($s & 2 ? 1 : 2));
 }}
-tracepoint:sched:sched_switch /@o[args->next_pid]/ {{
-  $n = args->next_pid; $o = @o[$n]; $off = nsecs - $o / 4; @o[$n] = 0;
-  if ($o % 4 == 0) {{ @r[$n] += $off; }} else {{ if ($o % 4 == 1) {{ @d[$n] += $off; }} else {{ @s[$n] += $off; }} }}
+tracepoint:sched:sched_switch /@m[args->next_pid, 3]/ {{
+  $n = args->next_pid; $o = @m[$n, 3]; $off = nsecs - $o / 4; @m[$n, 3] = 0;
+  if ($o % 4 == 0) {{ @m[$n, 4] += $off; }} else {{ if ($o % 4 == 1) {{ @m[$n, 5] += $off; }} else {{ @m[$n, 6] += $off; }} }}
 }}
-tracepoint:raw_syscalls:sys_exit /@b[tid]/ {{
+tracepoint:raw_syscalls:sys_exit /@m[tid, 1]/ {{
   $c = @c[tid];
-  @e[tid, $c.0] = (nsecs, args->id, $c.1, $c.2, $c.3, $c.4, $c.5, $c.6, args->ret, $c.8, $c.9, $c.10, @r[tid], @d[tid], @s[tid], @b[tid], $c.11, cpu);
+  @e[tid, $c.0] = (nsecs, args->id, $c.1, $c.2, $c.3, $c.4, $c.5, $c.6, args->ret, $c.8, $c.9, $c.10, @m[tid, 4], @m[tid, 5], @m[tid, 6], @m[tid, 1], $c.11, cpu, $c.12);
   @k = count();
 }}
-tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 1/ {{
+tracepoint:raw_syscalls:sys_exit /@m[tid, 1] && @w[args->id] > 1/ {{
   $k = @w[args->id];
   if ($k < 7) {{ $a = ($k == 3 || $k == 6) ? @c[tid].2 : @c[tid].1; @p[tid, @c[tid].0] = str(uptr($a)); }}
 }}
-tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 3/ {{
+tracepoint:raw_syscalls:sys_exit /@m[tid, 1] && @w[args->id] > 3/ {{
   $k = @w[args->id];
   if ($k < 7) {{ $a = $k == 4 ? @c[tid].2 : ($k == 5 ? @c[tid].3 : @c[tid].4); @q[tid, @c[tid].0] = str(uptr($a)); }}
 }}
-tracepoint:raw_syscalls:sys_exit /@b[tid] && @w[args->id] > 6/ {{
+tracepoint:raw_syscalls:sys_exit /@m[tid, 1] && @w[args->id] > 6/ {{
   $k = @w[args->id];
   $a = $k == 7 ? @c[tid].1 : ($k == 8 ? @c[tid].4 : @c[tid].2);
   @n[tid, @c[tid].0] = *(uint64*)uptr($a);
   if ($k == 9) {{ @p[tid, @c[tid].0] = str(uptr($a + 2)); }}
 }}
-tracepoint:raw_syscalls:sys_exit /@b[tid]/ {{ @b[tid] = 0; @x[tid] = nsecs; }}
-END {{ clear(@t); clear(@w); clear(@c); clear(@o); clear(@r); clear(@d); clear(@s); clear(@b); clear(@x); }}
+tracepoint:raw_syscalls:sys_exit /@m[tid, 1]/ {{ @m[tid, 1] = 0; @m[tid, 2] = nsecs; }}
+END {{ clear(@m); clear(@w); clear(@c); }}
 "#
     )
 }
@@ -179,7 +182,9 @@ fn pair_of(word: &str, call: i64) -> Vec<i64> {
 
 fn call((thread, start): (i32, u64), value: &str) -> Option<Seen> {
     let words = value.trim_matches(['(', ')']).split(", ").map(number).collect::<Option<Vec<i64>>>()?;
-    let [end, call, arguments @ .., result, r0, d0, s0, r1, d1, s1, entered, released, cpu] = words.as_slice() else {
+    let [end, call, arguments @ .., result, r0, d0, s0, r1, d1, s1, entered, released, cpu, unwatched] =
+        words.as_slice()
+    else {
         return None;
     };
     let off = |queued: &i64, blocked: &i64, asleep: &i64| OffCpu {
@@ -195,6 +200,7 @@ fn call((thread, start): (i32, u64), value: &str) -> Option<Seen> {
         entered: *entered as u64,
         released: *released as u64,
         cpu: *cpu as u32,
+        unwatched: *unwatched as u64,
         call: *call,
         arguments: arguments.try_into().ok()?,
         texts: Vec::new(),
@@ -219,6 +225,6 @@ fn birth(rest: &str) -> Option<Event> {
 
 fn end(rest: &str) -> Option<Event> {
     let words: Vec<u64> = rest.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
-    let &[thread, at, queued, blocked, asleep] = words.as_slice() else { return None };
-    Some(Event::End { at, thread: thread as i32, off: OffCpu { queued, blocked, asleep } })
+    let &[thread, at, queued, blocked, asleep, unwatched] = words.as_slice() else { return None };
+    Some(Event::End { at, thread: thread as i32, off: OffCpu { queued, blocked, asleep }, unwatched })
 }

@@ -1,13 +1,15 @@
 //! Cost of recording. Recorded moments of the watcher are subtracted from each call; the rest is measured beforehand.
 //! In: recorded programs that only make calls. Out: the time to subtract from other programs.
 
-use crate::events::Seen;
-use crate::recorder::{Watched, Watcher, watch};
+use crate::events::{Event, Seen};
+use crate::recorder::{by_strace, calls};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// Number of calls in each measurement.
 const MEASURED: u64 = 4000;
+/// Most calls that are recorded for them.
+pub const CALLS: u64 = 12 * MEASURED;
 
 /// Nanoseconds that recording adds to a call and that no recorded moment shows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,6 +27,8 @@ pub struct Cost {
     pub first: PerCall,
     /// On the others.
     pub others: PerCall,
+    /// Time of a call that the watcher looks at and does not record.
+    pub unwatched: u64,
     /// Additional time after a call for each text read from the program's memory.
     pub text: u64,
 }
@@ -53,17 +57,6 @@ impl Cost {
     }
 }
 
-/// What a watcher adds to calls. The test programs do almost nothing else, so the time between their calls is the watcher's.
-///
-/// # Errors
-/// The watcher does not work here; in a sentence.
-pub fn measure(watcher: Watcher) -> Result<Cost, String> {
-    match watcher {
-        Watcher::Ebpf => of_ebpf(),
-        Watcher::Strace => of_strace(),
-    }
-}
-
 /// Copies bytes one by one, with two calls for each.
 fn copies(count: u64) -> String {
     format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}")
@@ -73,35 +66,82 @@ fn is_copy(seen: &Seen) -> bool {
     matches!(seen.call, libc::SYS_read | libc::SYS_write)
 }
 
-/// On the first processor and on others, as far as the process may run there.
-fn of_ebpf() -> Result<Cost, String> {
+/// Shell commands that do almost nothing but calls, so that the time between these is the watcher's: on any processor, on the first and on the others.
+pub fn calls_of_known_length() -> String {
     let others = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
     let copy = copies(MEASURED);
-    let line = format!("{copy}; (taskset -c 0 {copy}; taskset -c 1-{others} {copy}) 2>/dev/null; :");
-    let seen = watch(Watcher::Ebpf, &["sh", "-c", &line].map(str::to_owned), Path::new("/"), 12 * MEASURED)?;
-    let gaps = Gaps::of(&seen, is_copy);
-    let on = |first: bool| gaps.middle(|seen| (seen.cpu == 0) == first);
-    let either = on(true).or(on(false)).ok_or_else(|| gaps.too_few())?;
-    Ok(Cost { first: on(true).unwrap_or(either), others: on(false).unwrap_or(either), text: 0 })
+    let tests = |last: &str| format!("test -e {NOWHERE}/{last}; ");
+    let repeated = |command: &str| format!("{command}; ").repeat(REPEATED as usize);
+    let rounds = "1 ".repeat(ROUNDS);
+    let unwatched = format!(
+        "(for round in {rounds}; do {}{}{}{}done; {})",
+        tests(UNWATCHED),
+        repeated("umask 22"),
+        tests(NOTHING),
+        repeated(":"),
+        tests("end")
+    );
+    format!("{copy}; (taskset -c 0 {copy}; taskset -c 1-{others} {copy}) 2>/dev/null; {unwatched}")
 }
 
-/// Also measures a program that removes missing files: texts are read while the program waits.
-fn of_strace() -> Result<Cost, String> {
+/// A folder that does not exist, and names in it that mark what a shell does next: commands that call umask(2), which is not recorded, or as many
+/// that do nothing.
+const NOWHERE: &str = "/bakeoff-is-not-here";
+const UNWATCHED: &str = "unwatched";
+const NOTHING: &str = "nothing";
+const REPEATED: u64 = 100;
+/// How often the shell does both.
+const ROUNDS: usize = 15;
+
+/// Nanoseconds of an unwatched call, most of which are the watcher's: the time after the mark of these calls, less that after the other. Of each the lower
+/// quartile, since other programs disturb some rounds. A shell makes several calls for one command.
+fn of_unwatched<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> u64 {
+    let after = |mark: &str| {
+        let marked = format!("{NOWHERE}/{mark}");
+        let pairs = seen.clone().zip(seen.clone().skip(1)).filter(|(one, next)| one.thread == next.thread);
+        let marked = pairs.filter(|(one, _)| one.texts.first() == Some(&marked));
+        let mut gaps: Vec<_> =
+            marked.map(|(one, next)| (gap(one, next), next.unwatched.saturating_sub(one.unwatched))).collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 4).copied().unwrap_or_default()
+    };
+    let ((with, calls), (without, others)) = (after(UNWATCHED), after(NOTHING));
+    with.saturating_sub(without) / calls.saturating_sub(others).max(1)
+}
+
+/// The cost of eBPF, from the recorded [`calls_of_known_length`]: on the first processor and on others, as far as the process may run there.
+///
+/// # Errors
+/// They were not recorded; in a clause.
+pub fn of_ebpf(events: &[Event]) -> Result<Cost, String> {
+    let gaps = Gaps::of(calls(events), is_copy);
+    let on = |first: bool| gaps.middle(|seen| (seen.cpu == 0) == first);
+    let either = on(true).or(on(false)).ok_or_else(|| gaps.too_few())?;
+    let unwatched = of_unwatched(calls(events));
+    Ok(Cost { first: on(true).unwrap_or(either), others: on(false).unwrap_or(either), unwatched, text: 0 })
+}
+
+/// The cost of strace, from programs that only make calls. One of them removes missing files: texts are read while the program waits.
+///
+/// # Errors
+/// strace does not work here; in a clause.
+pub fn of_strace() -> Result<Cost, String> {
+    let watch = |words: &[String]| by_strace(words, Path::new("/"), &|| Ok(()));
     let words: Vec<String> = copies(MEASURED).split(' ').map(str::to_owned).collect();
-    let plain = Gaps::of(&watch(Watcher::Strace, &words, Path::new("/"), 0)?, is_copy).mean()?;
-    let names = (0..MEASURED).map(|number| format!("/bakeoff-is-not-here/{number}"));
+    let plain = Gaps::of(watch(&words)?.calls(), is_copy).mean()?;
+    let names = (0..MEASURED).map(|number| format!("{NOWHERE}/{number}"));
     let words: Vec<String> = ["rm", "-f", "--"].map(str::to_owned).into_iter().chain(names).collect();
-    let is_removal = |seen: &Seen| seen.texts.first().is_some_and(|text| text.starts_with("/bakeoff-is-not-here/"));
-    let texts = Gaps::of(&watch(Watcher::Strace, &words, Path::new("/"), 0)?, is_removal).mean()?;
-    Ok(Cost { first: plain, others: plain, text: texts.between.saturating_sub(plain.between) })
+    let is_removal = |seen: &Seen| seen.texts.first().is_some_and(|text| text.starts_with(NOWHERE));
+    let texts = Gaps::of(watch(&words)?.calls(), is_removal).mean()?;
+    Ok(Cost { first: plain, others: plain, unwatched: 0, text: texts.between.saturating_sub(plain.between) })
 }
 
 /// Consecutive calls of one kind, with the time after each and within it.
 struct Gaps<'a>(Vec<(&'a Seen, u64, u64)>);
 
 impl<'a> Gaps<'a> {
-    fn of(watched: &'a Watched, is_meant: impl Fn(&Seen) -> bool) -> Gaps<'a> {
-        let pairs = watched.calls().zip(watched.calls().skip(1));
+    fn of(calls: impl Iterator<Item = &'a Seen> + Clone, is_meant: impl Fn(&Seen) -> bool) -> Gaps<'a> {
+        let pairs = calls.clone().zip(calls.skip(1));
         let pairs = pairs.filter(|(one, next)| one.thread == next.thread && is_meant(one) && is_meant(next));
         Gaps(
             pairs
@@ -160,5 +200,5 @@ pub fn in_place<'a>(calls: impl Iterator<Item = &'a Seen>, cost: Cost) -> Cost {
     let between = plain.clamp(measured, 2 * measured);
     let with_text = text.clamp(measured + cost.text, 2 * (measured + cost.text));
     let each = PerCall { between, ..cost.others };
-    Cost { first: each, others: each, text: with_text.saturating_sub(between) }
+    Cost { first: each, others: each, unwatched: 0, text: with_text.saturating_sub(between) }
 }

@@ -198,9 +198,9 @@ impl Builder {
                 if ended.is_empty() {
                     return Some(Meaning::Waited(None));
                 }
-                let ends: Vec<u32> = ended.iter().map(|(action, _)| *action).collect();
+                let ends: Vec<u32> = ended.iter().map(|end| end.action).collect();
                 self.emit(seen.thread, (seen.start, seen.end), Call::Wait, 0, &[], &ends);
-                ended.iter().for_each(|(_, thread)| self.order.joined(number, *thread));
+                ended.iter().for_each(|end| self.order.joined(number, end.thread));
                 Meaning::Told
             }
             c::SYS_kill | c::SYS_tgkill if seen.result == 0 => {

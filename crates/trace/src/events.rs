@@ -41,6 +41,8 @@ pub struct Seen {
     pub released: u64,
     /// The processor on which it returned; 0 if not recorded.
     pub cpu: u32,
+    /// Calls of the thread up to its start that the watcher did not record, though it looked at them; 0 if it does not look.
+    pub unwatched: u64,
     /// Number of the call, as in `libc::SYS_*`.
     pub call: i64,
     /// Arguments as the kernel received them.
@@ -63,8 +65,8 @@ pub enum Event {
     Call(Box<Seen>),
     /// A thread was born.
     Birth { at: u64, parent: i32, child: i32, flags: u64 },
-    /// A thread ended.
-    End { at: u64, thread: i32, off: OffCpu },
+    /// A thread ended, after so many calls that the watcher did not record.
+    End { at: u64, thread: i32, off: OffCpu, unwatched: u64 },
 }
 
 impl Event {

@@ -121,10 +121,16 @@ pub struct Thread {
     pub off: OffCpu,
     /// Nanoseconds of own time since its last action.
     pub think: u64,
+    /// Its calls until then that the watcher did not record.
+    pub unwatched: u64,
     /// Nanoseconds of recording still in its time, to be subtracted from what follows.
     pub owed: u64,
     /// Nanoseconds that its last call slept until a signal interrupted it: own time if the thread continues, none if it ends.
     pub cut_short: u64,
+    /// When that call began.
+    pub cut_since: u64,
+    /// Its sleeps since it last waited for another thread, by their actions.
+    pub sleeps: Vec<u32>,
     /// It had to wait for space in this stream until a moment, and has not continued yet.
     pub room: Option<(Channel, u64)>,
     /// Nanoseconds that it waited for a descriptor that it has not used yet.
@@ -150,8 +156,11 @@ impl Thread {
             seen,
             off: OffCpu::default(),
             think: 0,
+            unwatched: 0,
             owed: 0,
             cut_short: 0,
+            cut_since: 0,
+            sleeps: Vec::new(),
             room: None,
             waited: 0,
             waited_since: 0,

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use system::scratch_folders;
+use tempfile::TempDir;
 
 /// The tool that records the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +95,7 @@ pub fn record_while(asked: &Recording, go_on: GoOn<'_>) -> Result<Recorded, Stri
     starts(&asked.command, &folder)?;
     let before = tree::entries(&folder).map_err(|error| format!("inspecting {}: {error}", folder.display()))?;
     let compressible_before = compressible::percent(&folder, &before);
-    let (watcher, cost, without_ebpf) = watcher(asked.watcher)?;
-    let watched = watch_while(watcher, &asked.command, &folder, room(asked.free_memory), go_on)?;
-    let cost = if watcher == Watcher::Strace { cost::in_place(watched.calls(), cost) } else { cost };
+    let Seeing { watcher, watched, cost, without_ebpf } = watch(asked, &folder, go_on)?;
     let (calls, mean) = (watched.calls().count() as u64, cost.mean(watched.calls()));
     let roots = roots(&folder, &asked.folder);
     let mut builder = Builder::new(roots, &before, watched.process, watched.begin(), cost);
@@ -160,20 +159,48 @@ fn roots(canonical: &Path, given: &Path) -> Vec<String> {
     roots
 }
 
-/// The watcher, its cost, and why it is not eBPF.
-fn watcher(asked: Option<Watcher>) -> Result<(Watcher, Cost, Option<String>), String> {
-    let ebpf = || cost::measure(Watcher::Ebpf).map(|cost| (Watcher::Ebpf, cost, None));
-    let strace = |why| cost::measure(Watcher::Strace).map(|cost| (Watcher::Strace, cost, why));
-    match asked {
-        Some(Watcher::Ebpf) => ebpf().map_err(|why| format!("eBPF cannot be used here: {why}")),
-        Some(Watcher::Strace) => strace(None).map_err(|why| format!("strace cannot be used here: {why}")),
-        None => ebpf().or_else(|why| {
-            let both = |other| {
-                format!("no tracer works here. eBPF: {why}. strace: {other}. `apt-get install bpftrace strace` installs both")
-            };
-            strace(Some(why.clone())).map_err(both)
-        }),
+/// A command that has run under a watcher.
+struct Seeing {
+    watcher: Watcher,
+    watched: Watched,
+    /// What the watcher added to its calls.
+    cost: Cost,
+    /// Why the watcher is not eBPF, if that was tried.
+    without_ebpf: Option<String>,
+}
+
+/// Runs the command under the watcher that was asked for, or under the first that works.
+fn watch(asked: &Recording, folder: &Path, go_on: GoOn<'_>) -> Result<Seeing, String> {
+    let mut without_ebpf = None;
+    if asked.watcher != Some(Watcher::Strace) {
+        match Ebpf::start(&asked.command, folder, room(asked.free_memory)) {
+            Ok(started) => {
+                let (watched, cost) = started.record(go_on)?;
+                return Ok(Seeing { watcher: Watcher::Ebpf, watched, cost, without_ebpf });
+            }
+            Err(why) if asked.watcher.is_some() => return Err(format!("eBPF cannot be used here: {why}")),
+            Err(why) => without_ebpf = Some(why),
+        }
     }
+    let cost = cost::of_strace().map_err(|why| match &without_ebpf {
+        None => format!("strace cannot be used here: {why}"),
+        Some(other) => {
+            format!(
+                "no tracer works here. eBPF: {other}. strace: {why}. `apt-get install bpftrace strace` installs both"
+            )
+        }
+    })?;
+    let watched = by_strace(&asked.command, folder, go_on)?;
+    let cost = cost::in_place(watched.calls(), cost);
+    Ok(Seeing { watcher: Watcher::Strace, watched, cost, without_ebpf })
+}
+
+/// The calls among events.
+pub fn calls(events: &[Event]) -> impl Iterator<Item = &Seen> + Clone {
+    events.iter().filter_map(|event| match event {
+        Event::Call(seen) => Some(&**seen),
+        _ => None,
+    })
 }
 
 /// A command that has run, and its events.
@@ -191,11 +218,24 @@ impl Watched {
     }
 
     /// The calls among the events.
-    pub fn calls(&self) -> impl Iterator<Item = &Seen> {
-        self.events.iter().filter_map(|event| match event {
-            Event::Call(seen) => Some(&**seen),
-            _ => None,
-        })
+    pub fn calls(&self) -> impl Iterator<Item = &Seen> + Clone {
+        calls(&self.events)
+    }
+
+    /// Takes out the events of the shell that made calls of known length before it became the command: up to the first exec after its first child.
+    fn split_at_command(&mut self) -> Vec<Event> {
+        let first_child = self
+            .events
+            .iter()
+            .position(|event| matches!(event, Event::Birth { parent, .. } if *parent == self.process));
+        let begins = |event: &Event| match event {
+            Event::Call(seen) => seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process,
+            _ => false,
+        };
+        let after = first_child.unwrap_or(self.events.len());
+        let begin = self.events[after..].iter().position(begins).map_or(self.events.len(), |at| after + at);
+        let command = self.events.split_off(begin);
+        std::mem::replace(&mut self.events, command)
     }
 
     /// When the command itself ended.
@@ -214,30 +254,22 @@ impl Watched {
     }
 }
 
-/// Runs a command under a watcher; `room` is the number of calls for which eBPF reserves memory.
-pub fn watch(watcher: Watcher, command: &[String], folder: &Path, room: u64) -> Result<Watched, String> {
-    watch_while(watcher, command, folder, room, &|| Ok(()))
-}
-
-fn watch_while(
-    watcher: Watcher,
-    command: &[String],
-    folder: &Path,
-    room: u64,
-    go_on: GoOn<'_>,
-) -> Result<Watched, String> {
+/// A folder for a watcher's output, in memory where there is one.
+fn folder_for_output() -> Result<TempDir, String> {
     let memory = Path::new("/dev/shm");
     let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     scratch_folders::sweep(&base, SEEN);
-    let place = tempfile::Builder::new().prefix(&scratch_folders::prefix(SEEN)).tempdir_in(base);
-    let place = place.map_err(|error| format!("creating a folder for the recording: {error}"))?;
-    match watcher {
-        Watcher::Ebpf => by_ebpf(command, folder, (place.path(), room), go_on),
-        Watcher::Strace => by_strace(command, folder, place.path(), go_on),
-    }
+    let made = tempfile::Builder::new().prefix(&scratch_folders::prefix(SEEN)).tempdir_in(base);
+    made.map_err(|error| format!("creating a folder for the recording: {error}"))
 }
 
-fn by_strace(command: &[String], folder: &Path, place: &Path, go_on: GoOn<'_>) -> Result<Watched, String> {
+/// Runs a command under strace.
+///
+/// # Errors
+/// strace does not run or records nothing, or `go_on` ends the command; in a sentence.
+pub fn by_strace(command: &[String], folder: &Path, go_on: GoOn<'_>) -> Result<Watched, String> {
+    let place = folder_for_output()?;
+    let place = place.path();
     let output = place.join("t");
     let mut started = Command::new("strace");
     started.args(strace::arguments(&output.to_string_lossy())).args(command).current_dir(folder);
@@ -258,56 +290,78 @@ fn by_strace(command: &[String], folder: &Path, place: &Path, go_on: GoOn<'_>) -
     Ok(Watched::new(process, status, events))
 }
 
-fn by_ebpf(command: &[String], folder: &Path, (place, room): (&Path, u64), go_on: GoOn<'_>) -> Result<Watched, String> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    let gate = place.join("gate");
-    rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
-        .map_err(|error| failed("creating a pipe", &error))?;
-    // It waits at the gate, so that none of its calls is missed.
-    let mut started = Command::new("setpriv");
-    started
-        .args(["--pdeathsig", "KILL", "sh", "-c", "read go < \"$0\"; exec \"$@\""])
-        .arg(&gate)
-        .args(command)
-        .current_dir(folder);
-    let mut child = started.spawn().map_err(|error| failed("starting setpriv", &error))?;
-    let process = child.id();
-    let watcher = start_bpftrace(process, place, room).and_then(|mut watcher| match ready(&mut watcher, place) {
-        Ok(()) => Ok(watcher),
-        Err(why) => {
-            let _ = watcher.kill().and_then(|()| watcher.wait());
-            Err(why)
+/// A command that waits to be started, and bpftrace, which is ready to record it.
+struct Ebpf {
+    place: TempDir,
+    command: Child,
+    watcher: Child,
+}
+
+/// Name of the pipe at which the command waits.
+const GATE: &str = "gate";
+
+impl Ebpf {
+    /// Starts both, with memory for so many calls of the command.
+    fn start(command: &[String], folder: &Path, room: u64) -> Result<Ebpf, String> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+        let place = folder_for_output()?;
+        let gate = place.path().join(GATE);
+        rustix::fs::mknodat(rustix::fs::CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .map_err(|error| failed("creating a pipe", &error))?;
+        // It waits at the gate, so that none of its calls is missed. The calls that show what recording costs come first.
+        let line = format!("read go < \"$0\"; {}; exec \"$@\"", cost::calls_of_known_length());
+        let mut started = Command::new("setpriv");
+        started.args(["--pdeathsig", "KILL", "sh", "-c", &line]).arg(&gate).args(command).current_dir(folder);
+        let mut command = started.spawn().map_err(|error| failed("starting setpriv", &error))?;
+        let started = start_bpftrace(command.id(), place.path(), room + cost::CALLS);
+        let watcher = started.and_then(|mut watcher| match ready(&mut watcher, place.path()) {
+            Ok(()) => Ok(watcher),
+            Err(why) => {
+                let _ = watcher.kill().and_then(|()| watcher.wait());
+                Err(why)
+            }
+        });
+        match watcher {
+            Ok(watcher) => Ok(Ebpf { place, command, watcher }),
+            Err(why) => {
+                let _ = command.kill().and_then(|()| command.wait());
+                Err(why)
+            }
         }
-    });
-    let mut watcher = match watcher {
-        Ok(watcher) => watcher,
-        Err(why) => {
-            let _ = child.kill().and_then(|()| child.wait());
-            return Err(why);
+    }
+
+    /// Lets the command run to its end; its events, and what recording added to its calls.
+    fn record(mut self, go_on: GoOn<'_>) -> Result<(Watched, Cost), String> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+        let place = self.place.path();
+        let opened = fs::OpenOptions::new().write(true).open(place.join(GATE));
+        let opened = opened.and_then(|mut gate| gate.write_all(b"go\n"));
+        opened.map_err(|error| failed("starting the command", &error))?;
+        let status = wait(&mut self.command, place, go_on);
+        if let Some(watching) = Pid::from_raw(self.watcher.id() as i32) {
+            let _ = kill_process(watching, Signal::INT);
         }
-    };
-    let opened = fs::OpenOptions::new().write(true).open(&gate).and_then(|mut gate| gate.write_all(b"go\n"));
-    opened.map_err(|error| failed("starting the command", &error))?;
-    let status = wait(&mut child, place, go_on);
-    if let Some(watching) = Pid::from_raw(watcher.id() as i32) {
-        let _ = kill_process(watching, Signal::INT);
-    }
-    let begun = Instant::now();
-    while watcher.try_wait().is_ok_and(|ended| ended.is_none()) {
-        if begun.elapsed() > PATIENCE {
-            let _ = watcher.kill().and_then(|()| watcher.wait());
-            return Err(format!("bpftrace did not end within {PATIENCE:?} after the command"));
+        let begun = Instant::now();
+        while self.watcher.try_wait().is_ok_and(|ended| ended.is_none()) {
+            if begun.elapsed() > PATIENCE {
+                let _ = self.watcher.kill().and_then(|()| self.watcher.wait());
+                return Err(format!("bpftrace did not end within {PATIENCE:?} after the command"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
-        std::thread::sleep(Duration::from_millis(10));
+        let shown = fs::read_to_string(place.join("errors")).unwrap_or_default();
+        if let Some(lost) = shown.lines().find(|line| line.contains("Lost ")) {
+            return Err(format!(
+                "the command started processes faster than bpftrace could record them ({lost}); try `--with strace`"
+            ));
+        }
+        let text = fs::read(place.join("seen")).map_err(|error| failed("reading the recording", &error))?;
+        let process = self.command.id() as i32;
+        let mut watched = Watched::new(process, status?, bpf::events(&String::from_utf8_lossy(&text))?);
+        let before = watched.split_at_command();
+        let cost = cost::of_ebpf(&before).map_err(|why| format!("recording the cost of recording: {why}"))?;
+        Ok((watched, cost))
     }
-    let shown = fs::read_to_string(place.join("errors")).unwrap_or_default();
-    if let Some(lost) = shown.lines().find(|line| line.contains("Lost ")) {
-        return Err(format!(
-            "the command started processes faster than bpftrace could record them ({lost}); try `--with strace`"
-        ));
-    }
-    let text = fs::read(place.join("seen")).map_err(|error| failed("reading the recording", &error))?;
-    Ok(Watched::new(process as i32, status?, bpf::events(&String::from_utf8_lossy(&text))?))
 }
 
 /// Starts bpftrace; in its own mount namespace if tracefs is not mounted.

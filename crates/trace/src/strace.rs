@@ -42,7 +42,7 @@ pub fn events(thread: i32, text: &str) -> Vec<Event> {
         if rest.starts_with("+++") {
             // A call interrupted by the thread's end was a wait, as long as it lasted.
             let asleep = within.map_or(0, |since| at.saturating_sub(since));
-            events.push(Event::End { at, thread, off: OffCpu { asleep, ..OffCpu::default() } });
+            events.push(Event::End { at, thread, off: OffCpu { asleep, ..OffCpu::default() }, unwatched: 0 });
         } else if never_returned(rest) {
             within = Some(at);
         } else if let Some(seen) = call(thread, at, rest) {
@@ -253,10 +253,10 @@ mod tests {
             "1.0 clone(child_stack=NULL, flags=0x1200011, child_tidptr=0x7f) = 8 <0.1>\n2.0 +++ exited with 0 +++\n";
         let seen = events(7, lines);
         assert_eq!(seen[0], Event::Birth { at: 1_000_000_000, parent: 7, child: 8, flags: 0x120_0011 });
-        assert_eq!(seen[2], Event::End { at: 2_000_000_000, thread: 7, off: OffCpu::default() });
+        assert_eq!(seen[2], Event::End { at: 2_000_000_000, thread: 7, off: OffCpu::default(), unwatched: 0 });
         assert!(events(7, "3.0 exit_group(0) = ?").is_empty());
         let ended = events(7, "3.0 futex(0x7f, 0x80, 0, NULL) = ?\n5.5 +++ exited with 0 +++\n");
         let off = OffCpu { asleep: 2_500_000_000, ..OffCpu::default() };
-        assert_eq!(ended, [Event::End { at: 5_500_000_000, thread: 7, off }]);
+        assert_eq!(ended, [Event::End { at: 5_500_000_000, thread: 7, off, unwatched: 0 }]);
     }
 }

@@ -63,14 +63,22 @@ pub struct Connection {
     pub by: u32,
 }
 
+/// The end of a thread: when, by which action, and the number of the thread.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    pub at: u64,
+    pub action: u32,
+    pub thread: u32,
+}
+
 /// All other ways to wait for each other.
 #[derive(Debug, Default)]
 pub struct Waiting {
     /// The last wake-up of each futex, and of each address space.
     futexes: HashMap<(u32, i64), u32>,
     wakes: HashMap<u32, u32>,
-    /// Ends of the threads of each process: action, and number of the thread.
-    ends: HashMap<i32, Vec<(u32, u32)>>,
+    /// Ends of the threads of each process.
+    ends: HashMap<i32, Vec<End>>,
     last_end: Option<(u64, u32)>,
     /// The last signal to each process: time and action.
     signals: HashMap<i32, (u64, u32)>,
@@ -93,12 +101,18 @@ impl Waiting {
 
     /// A thread ended with this action.
     pub fn end(&mut self, process: i32, thread: u32, action: u32, at: u64) {
-        self.ends.entry(process).or_default().push((action, thread));
+        self.ends.entry(process).or_default().push(End { at, action, thread });
         self.last_end = Some((at, action));
     }
 
+    /// The last end of a thread of this process since a moment.
+    pub fn end_of(&self, process: i32, since: u64) -> Option<u32> {
+        let last = self.ends.get(&process)?.last()?;
+        (last.at >= since).then_some(last.action)
+    }
+
     /// The ends of a process's threads.
-    pub fn ended(&mut self, process: i32) -> Vec<(u32, u32)> {
+    pub fn ended(&mut self, process: i32) -> Vec<End> {
         self.ends.remove(&process).unwrap_or_default()
     }
 
