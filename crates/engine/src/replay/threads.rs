@@ -13,9 +13,11 @@ use crate::sys::Errno;
 use crate::tally::Tally;
 use crate::worker::Task;
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
+use std::time::Duration;
 use trace::{Action, Call, Sleep, Trace};
 use workload::program::{Content, Replay};
 
@@ -24,7 +26,11 @@ const STACK: usize = 256 << 10;
 /// Nanoseconds of spinning before a thread sleeps for another thread's call.
 const SPIN: u64 = 1_000;
 /// Shorter waits are spent spinning: a sleep would be late by more.
-const SLEEP: u64 = 200_000;
+const SLEEP: u64 = 10_000;
+/// Nanoseconds by which a timer may be late, instead of the kernel's 50,000: what the recorded sleep was late is part of its time.
+const SLACK: NonZeroU64 = NonZeroU64::new(1_000).unwrap();
+/// Most lateness of a thread's sleeps that its next sleeps make up for, in nanoseconds.
+const LATE: u64 = 1_000_000;
 /// After a longer step of the clock, preemption by another thread is checked.
 const LONG: u64 = 5_000;
 /// Longest sleep between two checks for a stop.
@@ -51,6 +57,8 @@ pub fn calls(task: &Task, replay: &Replay) -> Result<(), String> {
     let ends = ends(&trace, &of_threads);
     let files = Files::new(&root, trace.header.handles);
     let content = Content { compressible_percent: trace.header.compressible_after.min(100), ..Content::default() };
+    // A kernel without it only sleeps longer.
+    let _ = rustix::thread::set_current_timer_slack(Some(SLACK));
     task.wait_for_start();
     let run = Run {
         task,
@@ -167,7 +175,7 @@ impl Run<'_> {
             match &action.call {
                 Call::Start { thread } => self.start(*thread, scope),
                 Call::Tell | Call::Wait => {}
-                Call::Sleep(sleep) if self.think => self.sleep(sleep.ns, self.ends.get(&index)),
+                Call::Sleep(sleep) if self.think => self.sleep(sleep.ns, self.ends.get(&index), &mut account.late),
                 Call::Sleep(_) => {}
                 _ => {
                     // Measuring overhead after the call counts as the program's own time, if that is longer.
@@ -221,21 +229,23 @@ impl Run<'_> {
         self.trace.actions[action as usize].after.iter().copied()
     }
 
-    /// Sleeps for a time, or until everything is done that the wait `early` depends on.
-    fn sleep(&self, ns: u64, early: Option<&u32>) {
-        let until = self.clock().now() + ns;
+    /// Sleeps for a time, less what earlier sleeps were late, or until everything is done that the wait `early` depends on.
+    fn sleep(&self, ns: u64, early: Option<&u32>, late: &mut u64) {
+        let until = self.clock().now() + ns.saturating_sub(*late);
+        let owed = late.saturating_sub(ns);
         let look = if early.is_some() { LOOK_EARLY } else { LOOK };
         loop {
             let now = self.clock().now();
-            if now >= until
-                || self.stopped()
-                || early.is_some_and(|wait| self.after(*wait).all(|other| self.is_done(other)))
-            {
+            if now >= until {
+                *late = (owed + now - until).min(LATE);
+                return;
+            }
+            if self.stopped() || early.is_some_and(|wait| self.after(*wait).all(|other| self.is_done(other))) {
                 return;
             }
             let left = until - now;
             if left > SLEEP {
-                std::thread::sleep(std::time::Duration::from_nanos((left - SLEEP / 2).min(look)));
+                std::thread::sleep(Duration::from_nanos(left.min(look)));
             } else {
                 std::hint::spin_loop();
             }
@@ -371,4 +381,6 @@ struct Account {
     ended: u64,
     /// Number of preemptions at the last check.
     preempted: u64,
+    /// Nanoseconds by which its sleeps were late in all, and which its next ones make up for.
+    late: u64,
 }
