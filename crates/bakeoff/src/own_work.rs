@@ -76,7 +76,11 @@ pub fn workload(own: &Own) -> Result<Option<String>, Failure> {
     for (at, text) in own.command.iter().enumerate() {
         let words = words("--command", text)?;
         let name = own.name.get(at).cloned().unwrap_or_else(|| program_name(&words, own.shell));
-        let work = Work { exit_status: own.exit_status.clone(), input: input.clone(), ..work(own, words) };
+        let (input, output) = (input.clone(), own.output.clone());
+        let work = Work { exit_status: own.exit_status.clone(), input, output, ..work(own, words) };
+        for _ in 0..own.warmup {
+            phases.push(beside("warmup", work.clone(), phases.len()));
+        }
         phases.push(timed(own, unused(name, &phases), text, work));
     }
     if let Some(last) = phases.last_mut() {
@@ -201,7 +205,7 @@ fn input(file: &Path) -> Result<String, Failure> {
 fn timed(own: &Own, name: String, text: &str, work: Work) -> Phase {
     let line = shortened(text.trim(), TITLE_LENGTH);
     let title = if own.name.contains(&name) { name.clone() } else { line.clone() };
-    let cache = own.start.into();
+    let cache = if own.warmup > 0 { Start::AsFound } else { own.start }.into();
     let work = vec![work];
     Phase { doing: format!("running `{line}`"), name, title, cache, work, ..Phase::default() }
 }

@@ -94,6 +94,24 @@ fn a_command_reads_its_input_and_may_end_with_any_status_that_is_accepted() {
 }
 
 #[test]
+fn a_command_writes_its_output_where_it_is_asked_to_and_is_warmed_up() {
+    let place = Place::in_memory();
+    std::fs::create_dir(place.path("a")).expect("made");
+    let line = "run --dir a --samples 1 --no-twin --plain --no-report --warmup 3 --output lines --shell \
+                --command 'echo one >> times; wc -l < times; test ! -L lines; echo two times >&2' \
+                --check 'test \"$(wc -l < times) $(tail -1 lines)\" = \"4 4\"' --prepare 'touch times'";
+    bakeoff(&place, line).well();
+    bakeoff(&place, &line.replace("--output lines", "--output null").replace("tail -1 lines", "echo 4")).well();
+    let led_out = line.replace("touch times", "touch times; ln -sf ../../elsewhere lines");
+    let failed = bakeoff(&place, &led_out);
+    assert!(failed.status == Some(1) && failed.err.contains("opening lines for the output"), "{failed:?}");
+    assert!(!place.path("elsewhere").exists());
+    bakeoff(&place, &line.replace("--output lines", "--output ../lines")).refused(&["../lines", "without `/`"]);
+    bakeoff(&place, &line.replace("--warmup 3", "--warmup 21")).refused(&["--warmup"]);
+    bakeoff(&place, &format!("{line} --start cold")).refused(&["--start", "--warmup"]);
+}
+
+#[test]
 fn commands_run_with_each_value_of_their_parameters() {
     let place = Place::new();
     let line = "--dir . --samples 3 --plain --no-report --shell --command 'test {word} = a || echo {word} > ${HOME}/{number}' \

@@ -14,6 +14,7 @@ use crate::sandbox::{self, Sandbox};
 use crate::shared::{Count, Note};
 use crate::sys;
 use crate::worker::Task;
+use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -134,11 +135,25 @@ impl Ground {
         };
         let mut ready = std::process::Command::new(program);
         ready.args(arguments).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, &self.path)));
-        ready.envs(&command.environment).stdin(input(&command.input)?).stdout(Stdio::piped()).stderr(Stdio::piped());
+        ready.envs(&command.environment).stdin(input(&command.input)?).stderr(Stdio::piped());
+        ready.stdout(self.output(&command.output)?);
         let folder =
             self.folder.try_clone().map_err(|error| format!("keeping {} open: {error}", self.path.display()))?;
         sandbox::begin_in(&mut ready, folder, identity(command)?, self.sandbox.take());
         Ok(ready)
+    }
+
+    /// A command's standard output: a pipe, nothing, or a file in its folder. The file is not opened through a link, and a named pipe is an error.
+    fn output(&self, file: &str) -> Result<Stdio, String> {
+        let flags =
+            OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match file {
+            "" => Ok(Stdio::piped()),
+            "null" => Ok(Stdio::null()),
+            _ => rustix::fs::openat(&self.folder, file, flags, Mode::from_raw_mode(0o644))
+                .map(Stdio::from)
+                .map_err(|error| format!("opening {file} for the output of the command: {error}")),
+        }
     }
 }
 
@@ -220,25 +235,25 @@ impl Running {
     fn start(mut ready: std::process::Command) -> std::io::Result<Running> {
         let child = ready.spawn()?;
         let handle = Handle::of(Some(child.id() as i32));
-        Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open: [true; 2] })
+        let open = [child.stdout.is_some(), child.stderr.is_some()];
+        Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open })
     }
 
     /// Waits until the command ends or writes, its worker ends or sees changed mounts, or a timeout; reads available output.
     fn listen(&mut self, other: Option<&Worker>, milliseconds: i32) -> Result<Heard, String> {
-        let (Some(output), Some(errors)) = (self.child.stdout.as_mut(), self.child.stderr.as_mut()) else {
-            return Err("a command without pipes".into());
-        };
-        let fds = [(self.open[0], output.as_raw_fd()), (self.open[1], errors.as_raw_fd())];
-        let [first, second] = fds.map(|(open, fd)| (if open { fd } else { -1 }, Event::Readable));
+        let fds =
+            [self.child.stdout.as_ref().map(AsRawFd::as_raw_fd), self.child.stderr.as_ref().map(AsRawFd::as_raw_fd)];
+        let fds = [(self.open[0], fds[0]), (self.open[1], fds[1])];
+        let [first, second] = fds.map(|(open, fd)| (fd.filter(|_| open).unwrap_or(-1), Event::Readable));
         let other = other.map_or([(-1, Event::Readable); 2], |other| [other.handle.end(), other.outside.changes()]);
         let [_, other_ended, mounts_changed, wrote, failed] =
             process::wait_for([self.handle.end(), other[0], other[1], first, second], milliseconds)
                 .map_err(|e| format!("waiting for the command: {e}"))?;
-        if wrote {
-            self.open[0] = self.output.take(output);
+        if let (true, Some(pipe)) = (wrote, self.child.stdout.as_mut()) {
+            self.open[0] = self.output.take(pipe);
         }
-        if failed {
-            self.open[1] = self.errors.take(errors);
+        if let (true, Some(pipe)) = (failed, self.child.stderr.as_mut()) {
+            self.open[1] = self.errors.take(pipe);
         }
         Ok(Heard { wrote: wrote || failed, other_ended, mounts_changed })
     }

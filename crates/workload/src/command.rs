@@ -54,6 +54,7 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
     }
     let user = work.user.as_ref().map(|user| text(user, scope)).transpose()?;
     let input = input(work)?;
+    let output = work.output.as_ref().map(output).transpose()?.unwrap_or_default();
     let reports = work.reports.as_ref().map(|reports| reports.get_ref().clone());
     let private = private(&work.private)?;
     let unconfined = work.unconfined.as_ref().is_some_and(|asked| *asked.get_ref());
@@ -65,7 +66,8 @@ pub(crate) fn command(work: &RawWork, scope: &Scope) -> Outcome<Option<Command>>
         None => Vec::new(),
     };
     let figures = Vec::new();
-    let command = Command { words, environment, user, input, private, unconfined, exit_statuses, figures, reports };
+    let command =
+        Command { words, environment, user, input, output, private, unconfined, exit_statuses, figures, reports };
     sound(&command).map_err(|problem| problem.at(place))?;
     Ok(Some(command))
 }
@@ -108,8 +110,19 @@ fn input(work: &RawWork) -> Outcome<String> {
     }
 }
 
+/// The file that takes a command's standard output. It is one name, so that no link to a folder can lead the engine elsewhere.
+fn output(file: &Spanned<String>) -> Outcome<String> {
+    let name = file.get_ref();
+    let one = Path::new(name).components().collect::<Vec<_>>();
+    if matches!(one.as_slice(), [Component::Normal(_)]) && !name.contains(['/', '\0']) && name.len() <= 255 {
+        return Ok(name.clone());
+    }
+    let problem = Problem::new(format!("`{name}` cannot take the output of a command"));
+    Err(problem.help("give the name of a file in the command's folder, without `/`; or `null`").at(file.span()))
+}
+
 fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
-    let RawWork { environment, user, private, unconfined, exit_status, input, script, reports, .. } = work;
+    let RawWork { environment, user, private, unconfined, exit_status, input, output, script, reports, .. } = work;
     let strays = [
         environment.values().next().map(|value| ("environment", value.span())),
         user.as_ref().map(|user| ("user", user.span())),
@@ -117,6 +130,7 @@ fn belongs_to_commands(work: &RawWork) -> Outcome<()> {
         unconfined.as_ref().map(|asked| ("unconfined", asked.span())),
         exit_status.as_ref().map(|list| ("exit-status", list.span())),
         input.as_ref().map(|input| ("input", input.span())),
+        output.as_ref().map(|file| ("output", file.span())),
         script.as_ref().map(|script| ("script", script.span())),
         reports.as_ref().map(|reports| ("reports", reports.span())),
     ];

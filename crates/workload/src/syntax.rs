@@ -250,6 +250,7 @@ pub(crate) struct RawWork {
     pub unconfined: Option<Spanned<bool>>,
     pub exit_status: Option<Spanned<Vec<u8>>>,
     pub input: Option<Spanned<String>>,
+    pub output: Option<Spanned<String>>,
     pub script: Option<Spanned<String>>,
     pub reports: Option<Spanned<Reports>>,
     pub trace: Option<Spanned<RawTrace>>,

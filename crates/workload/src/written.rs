@@ -159,6 +159,8 @@ pub struct Work {
     pub exit_status: Vec<u8>,
     /// Its standard input.
     pub input: Option<String>,
+    /// The file that takes its standard output, or `null`.
+    pub output: Option<String>,
     /// Parts that it reports.
     pub reports: Option<Reports>,
     /// Variables of its environment.

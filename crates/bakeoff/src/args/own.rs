@@ -50,6 +50,12 @@ pub struct Own {
     /// File that each of these commands reads as its standard input, at most 64 KiB [default: nothing]
     #[arg(long, value_name = "FILE", requires = "command", hide_short_help = true)]
     pub input: Option<PathBuf>,
+    /// File in the contender's folder that takes the standard output of these commands, emptied before each; null drops it [default: bakeoff reads it]
+    #[arg(long, value_name = "NAME", requires = "command", hide_short_help = true)]
+    pub output: Option<String>,
+    /// Times that each command runs, untimed, before it is timed, which then starts with the page cache as these left it (up to 20)
+    #[arg(long, value_name = "N", requires = "command", conflicts_with = "start", default_value_t, value_parser = clap::value_parser!(u8).range(..=20), hide_short_help = true, hide_default_value = true)]
+    pub warmup: u8,
     /// Relative path for an absolute one in a fio job file: /mnt/test=. is the contender's folder
     #[arg(long, value_name = "PATH=RELATIVE", hide_short_help = true)]
     pub map: Vec<String>,

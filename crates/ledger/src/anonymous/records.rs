@@ -167,6 +167,7 @@ impl Cleaner<'_> {
             environment,
             user,
             input,
+            output: _,
             private,
             unconfined: _,
             exit_statuses: _,

@@ -19,6 +19,9 @@ pub struct Command {
     /// Content of its standard input; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub input: String,
+    /// File in its folder that takes its standard output, emptied before; `null` drops the output, and empty leaves it to the engine, which reads it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
     /// Empty writable folders in memory that vanish with it: `/tmp`, a folder for sockets in `/run`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub private: Vec<String>,
