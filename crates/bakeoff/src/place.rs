@@ -80,9 +80,9 @@ fn tools(plan: &ResolvedPlan, filesystems: &Registry) -> BTreeMap<String, String
 /// The devices below the work, each with all its lower layers, top first: name and description.
 fn devices(place: &Place) -> Vec<(String, String)> {
     let tops: Vec<BlockDevice> = match place {
-        Place::Image { scratch, .. } => BlockDevice::beneath(scratch).into_iter().collect(),
+        Place::Image { scratch, .. } => BlockDevice::under(scratch).into_iter().collect(),
         Place::Device { path, .. } => BlockDevice::find(path).into_iter().collect(),
-        Place::Directories(folders) => folders.iter().filter_map(|folder| BlockDevice::beneath(folder)).collect(),
+        Place::Directories(folders) => folders.iter().filter_map(|folder| BlockDevice::under(folder)).collect(),
     };
     let mut lines: Vec<(String, String)> = Vec::new();
     for device in tops.into_iter().flat_map(|top| [vec![top.clone()], top.below()].concat()) {

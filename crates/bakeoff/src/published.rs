@@ -100,8 +100,7 @@ fn other(medium: Medium) -> Medium {
 fn medium(material: &Material) -> Option<Medium> {
     let found = material.trials.iter().find_map(|trial| trial.found.as_ref().filter(|found| found.device.is_some()))?;
     // An image does not show which device holds its file.
-    let real: Vec<_> =
-        found.device.iter().chain(&found.beneath).filter(|device| device.backing_file.is_none()).collect();
+    let real: Vec<_> = found.device.iter().chain(&found.below).filter(|device| device.backing_file.is_none()).collect();
     let is_memory = |name: &str| name.starts_with("zram") || name.starts_with("ram");
     match real.as_slice() {
         [] => None,

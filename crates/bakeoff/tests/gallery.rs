@@ -51,7 +51,7 @@ fn keep_machine(ledger: &mut Ledger, base: &Imported, number: usize) -> String {
     };
     for trial in &mut one.trials {
         trial.remarks = vec!["seen by annabel on annas-kitchen at /srv/holiday-plans".into()];
-        trial.found.as_mut().expect("it was found").beneath = vec![device.clone()];
+        trial.found.as_mut().expect("it was found").below = vec![device.clone()];
     }
     ledger.keep_imported(&one).expect("it is kept")
 }

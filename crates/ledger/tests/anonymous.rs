@@ -64,7 +64,7 @@ fn annabels(name: &str) -> Imported {
     };
     for found in imported.trials.iter_mut().filter_map(|trial| trial.found.as_mut()) {
         found.device = Some(disk.clone());
-        found.beneath = vec![disk.clone()];
+        found.below = vec![disk.clone()];
     }
     if let Some(plan) = &mut imported.run.new.plan {
         plan.terms.erase = vec!["S4PLANTED77".into()];

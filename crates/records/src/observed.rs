@@ -29,7 +29,8 @@ pub struct Found {
     /// The device under test, with its queue as it was during the trial.
     pub device: Option<BlockDevice>,
     /// The devices below it.
-    pub beneath: Vec<BlockDevice>,
+    #[serde(rename = "beneath")]
+    pub below: Vec<BlockDevice>,
     /// Other users of a device that is only read, each in a few words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use: Vec<String>,

@@ -163,8 +163,8 @@ impl Staged for ClientsStage<'_> {
         self.inner.settle()
     }
 
-    fn beneath(&mut self, during: &str) -> Option<StagingError> {
-        self.inner.beneath(during)
+    fn failed_below(&mut self, during: &str) -> Option<StagingError> {
+        self.inner.failed_below(during)
     }
 
     fn close(self: Box<Self>) -> Result<Closing, StagingError> {

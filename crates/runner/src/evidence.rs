@@ -143,8 +143,8 @@ fn judge_cold_read(evidence: &mut Evidence, seen: &system::counters::Evidence, o
         return;
     }
     // The device served the reads; the devices below it (a loop device's disk) must have served them too.
-    let beneath = seen.beneath.values().map(|traffic| traffic.read_bytes).max();
-    if let Some(share) = beneath.map(missing).filter(|share| *share > CACHE_SHARE) {
+    let below = seen.below.values().map(|traffic| traffic.read_bytes).max();
+    if let Some(share) = below.map(missing).filter(|share| *share > CACHE_SHARE) {
         evidence.from_cache = Some(share);
         evidence.remarks.push("bytes read came from a cache below the device".into());
     }

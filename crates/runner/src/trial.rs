@@ -271,7 +271,7 @@ impl<'a> Trial<'a> {
         let Some(stage) = &mut self.stage else { return self.trouble = Some(error) };
         let error = with_room(error, &mut **stage);
         // A lost device explains more than its consequences, and nothing can be closed on it.
-        if let (VenueError::Contender { .. }, Some(cause)) = (&error, stage.beneath("the work")) {
+        if let (VenueError::Contender { .. }, Some(cause)) = (&error, stage.failed_below("the work")) {
             self.stage = None;
             return self.trouble = Some(cause.into());
         }

@@ -3,13 +3,13 @@
 //! However it ends, it tears down what it set up.
 
 pub(crate) mod around;
-mod beneath;
 mod check;
 mod cold;
 mod daemon;
 pub(crate) mod directory;
 pub(crate) mod drop_caches;
 pub(crate) mod dry_run;
+mod failed_below;
 mod handing;
 mod inspect;
 mod limits;
@@ -331,7 +331,7 @@ impl Stage<'_> {
         }
         // A check on a lost device, or without a server, proves nothing about the filesystem.
         let amiss = closing.whole != Some(true) && self.state.filesystem.is_some();
-        let gone = self.beneath("unmounting and checking").filter(|error| match error {
+        let gone = self.failed_below("unmounting and checking").filter(|error| match error {
             StagingError::Gone { .. } => amiss,
             _ => closing.whole == Some(false) && self.server_is_gone(),
         });

@@ -146,7 +146,7 @@ pub trait Staged {
     fn settle(&mut self) -> Result<Settled, StagingError>;
 
     /// The failure of a lower layer that explains an error better than its consequence: a device that is gone, a disk without room.
-    fn beneath(&mut self, during: &str) -> Option<StagingError>;
+    fn failed_below(&mut self, during: &str) -> Option<StagingError>;
 
     /// Unmounts, checks the filesystem, and tears everything down.
     ///
@@ -222,8 +222,8 @@ impl Staged for Stage<'_> {
         Ok(Stage::settle(self, if shared { PATIENCE_SHARED } else { PATIENCE }))
     }
 
-    fn beneath(&mut self, during: &str) -> Option<StagingError> {
-        Stage::beneath(self, during)
+    fn failed_below(&mut self, during: &str) -> Option<StagingError> {
+        Stage::failed_below(self, during)
     }
 
     fn close(self: Box<Self>) -> Result<Closing, StagingError> {

@@ -58,7 +58,7 @@ fn a_journal_and_a_log_on_devices_of_their_own_are_made_mounted_read_back_and_gi
         assert!(!found(&stage.found().options, &format!("mkfs -J device={by_id}")).is_empty());
         assert!(stage.found().inspected["dumpe2fs"].contains("Block size:               4096"));
         assert!(stage.durable().flush.contains(&own.path), "its data is safe when the journal's device has it");
-        assert!(stage.watch().beneath.contains(&node.replace("/dev/", "")), "its traffic is the contender's own");
+        assert!(stage.watch().below.contains(&node.replace("/dev/", "")), "its traffic is the contender's own");
         let held = std::process::Command::new("mkfs.ext4").args(["-q", "-F", &node]).output().expect("started");
         assert!(!held.status.success(), "the mount holds its journal");
         works(stage);

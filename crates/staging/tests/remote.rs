@@ -88,7 +88,7 @@ fn a_stage_over_a_stream_answers_every_question_and_leaves_nothing() {
     assert_eq!(remote.drop_caches().expect("emptied").complete, setup.found.cold_possible);
     assert!(remote.settle().expect("settled").seconds >= 0.0);
     assert!(remote.usage().expect("space").total_bytes > 0);
-    assert!(remote.beneath("the work").is_none());
+    assert!(remote.failed_below("the work").is_none());
     assert_eq!(remote.machine(), None, "it is this one");
     let closing = Box::new(remote).close().expect("closed");
     assert!(closing.used.is_some());

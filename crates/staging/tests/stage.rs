@@ -25,7 +25,7 @@ fn every_filesystem_is_made_used_and_taken_down() {
         assert_eq!(device.loop_direct, Some(true), "{name}");
         assert!(stage.found().mkfs_seconds.is_some_and(|seconds| seconds > 0.0), "{name}");
         assert!(stage.found().empty.available_bytes > 100 << 20, "{name}");
-        assert!(stage.found().beneath.iter().any(|disk| disk.name != device.name), "{name}");
+        assert!(stage.found().below.iter().any(|disk| disk.name != device.name), "{name}");
         let before = system::Snapshot::take();
         write_file(&stage, "file", 8 << 20);
         stage.sync().expect("synced");
@@ -251,7 +251,7 @@ fn a_device_that_vanishes_under_the_work_is_not_taken_for_a_damaged_filesystem()
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(100)).expect("an image");
     let stage = target.stage(&bench.contender("ext4")).expect("staged");
-    assert!(stage.beneath("the work").is_none());
+    assert!(stage.failed_below("the work").is_none());
     let file = stage.device().and_then(|device| device.backing_file.clone()).expect("an image's file");
     std::fs::File::options().write(true).open(&file).and_then(|file| file.set_len(1 << 20)).expect("cut");
     let error = stage.close().expect_err("its device is gone");
@@ -310,12 +310,12 @@ fn a_server_that_is_killed_under_the_work_is_a_passing_cause() {
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(100)).expect("an image");
     let stage = target.stage(&bench.contender("zfs")).unwrap_or_else(|error| panic!("{error}"));
-    assert!(stage.beneath("the work").is_none());
+    assert!(stage.failed_below("the work").is_none());
     let at = stage.enter().iter().position(|word| word == "-t").expect("it is entered by its server's id");
     let pid = stage.enter()[at + 1].parse().expect("a process id");
     let server = system::process::Process::of(pid).expect("it runs");
     assert!(server.end(Duration::ZERO));
-    let error = stage.beneath("the work").expect("its server is gone");
+    let error = stage.failed_below("the work").expect("its server is gone");
     assert_eq!(error.cause(), Cause::Passing, "{error}");
     assert!(error.to_string().contains("serves"), "{error}");
     assert_eq!(stage.close().expect("it is taken down").whole, None);
@@ -328,11 +328,11 @@ fn a_mount_that_is_gone_under_the_work_is_a_passing_cause() {
     let mut target = bench.open(&bench.image(100)).expect("an image");
     for name in ["ext4", "zfs"] {
         let stage = target.stage(&bench.contender(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert!(stage.beneath("the work").is_none(), "{name}");
+        assert!(stage.failed_below("the work").is_none(), "{name}");
         let mountpoint = stage.root().parent().expect("the work lies on it").to_owned();
         let taken = std::process::Command::new("env").args(stage.enter()).arg("umount").arg(mountpoint).status();
         assert!(taken.expect("umount runs").success(), "{name}");
-        let error = stage.beneath("the work").expect("its mount is gone");
+        let error = stage.failed_below("the work").expect("its mount is gone");
         assert_eq!(error.cause(), Cause::Passing, "{name}: {error}");
         assert!(error.to_string().contains("no longer mounted"), "{name}: {error}");
         // Whatever closing returns after a foreign unmount, nothing is left.

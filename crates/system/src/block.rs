@@ -46,7 +46,7 @@ pub trait Sysfs: Sized {
     /// Inspects a device by its name in sysfs.
     fn named(name: &str) -> Option<BlockDevice>;
     /// The device that holds a file's data, as far as the kernel shows it: by device number, else by the source of the mount.
-    fn beneath(path: &Path) -> Option<BlockDevice>;
+    fn under(path: &Path) -> Option<BlockDevice>;
     /// All whole disks.
     fn all() -> Vec<BlockDevice>;
     /// Every device below this one: the disk of a partition, the slaves, the device that holds a loop's backing file, and theirs.
@@ -83,7 +83,7 @@ impl Sysfs for BlockDevice {
         BlockDevice::numbered(Number::parse(&number)?)
     }
 
-    fn beneath(path: &Path) -> Option<BlockDevice> {
+    fn under(path: &Path) -> Option<BlockDevice> {
         let number = number_from_raw(path.metadata().ok()?.dev());
         BlockDevice::numbered(number).or_else(|| {
             let mount = crate::mounts::of_path(path)?;
@@ -125,7 +125,7 @@ impl Sysfs for BlockDevice {
 }
 
 fn just_below(device: &BlockDevice) -> Vec<BlockDevice> {
-    let backing = device.backing_file.as_deref().and_then(BlockDevice::beneath);
+    let backing = device.backing_file.as_deref().and_then(BlockDevice::under);
     device.parent.iter().chain(&device.slaves).filter_map(|name| BlockDevice::named(name)).chain(backing).collect()
 }
 

@@ -17,7 +17,8 @@ pub struct Watch {
     #[serde(default)]
     pub members: Vec<String>,
     /// Names of the devices below it, whose traffic counts as its own: the disk of a partition, the disk under a loop image.
-    pub beneath: Vec<String>,
+    #[serde(rename = "beneath")]
+    pub below: Vec<String>,
     /// The device is in memory, so that traffic of other devices does not affect it.
     pub in_memory: bool,
 }
@@ -29,7 +30,7 @@ impl Watch {
         Watch {
             device: Some(device.name.clone()),
             members: Vec::new(),
-            beneath: device.below().into_iter().map(|device| device.name).collect(),
+            below: device.below().into_iter().map(|device| device.name).collect(),
             in_memory: file.is_some_and(in_memory::is_in_memory) || device.name.starts_with("zram"),
         }
     }
@@ -38,8 +39,8 @@ impl Watch {
     pub fn add_member(&mut self, device: &BlockDevice) {
         let more = Watch::device(device);
         self.members.push(device.name.clone());
-        let known = more.beneath.into_iter().filter(|name| !self.beneath.contains(name));
-        self.beneath.extend(known.collect::<Vec<_>>());
+        let known = more.below.into_iter().filter(|name| !self.below.contains(name));
+        self.below.extend(known.collect::<Vec<_>>());
         self.in_memory &= more.in_memory;
     }
 
@@ -205,7 +206,8 @@ pub struct Evidence {
     /// The device under test; absent where there is none.
     pub device: Option<Traffic>,
     /// The devices below it, by name.
-    pub beneath: BTreeMap<String, Traffic>,
+    #[serde(rename = "beneath")]
+    pub below: BTreeMap<String, Traffic>,
     /// Devices unrelated to the test that moved data, by name; empty for a device in memory.
     pub foreign: BTreeMap<String, Traffic>,
     /// CPU of the whole system.
@@ -225,7 +227,7 @@ impl Evidence {
     pub fn and(mut self, later: Evidence) -> Evidence {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         let add = |traffic: Traffic, other: Traffic| traffic.joined(other, u64::saturating_add);
-        for (all, more) in [(&mut self.beneath, later.beneath), (&mut self.foreign, later.foreign)] {
+        for (all, more) in [(&mut self.below, later.below), (&mut self.foreign, later.foreign)] {
             for (name, traffic) in more {
                 let known = all.entry(name).or_default();
                 *known = add(*known, traffic);
@@ -234,7 +236,7 @@ impl Evidence {
         Evidence {
             elapsed_ns: self.elapsed_ns.saturating_add(later.elapsed_ns),
             device: self.device.zip(later.device).map(|(one, other)| add(one, other)),
-            beneath: self.beneath,
+            below: self.below,
             foreign: self.foreign,
             cpu: self.cpu.joined(&later.cpu, u64::saturating_add),
             pressure: Pressure {
@@ -253,7 +255,7 @@ impl Evidence {
     pub fn with_all_of(mut self, device: Option<Traffic>) -> Evidence {
         if let (Some(seen), Some(all)) = (self.device, device) {
             let between = all.joined(seen, u64::saturating_sub);
-            self.beneath.values_mut().for_each(|traffic| *traffic = traffic.joined(between, u64::saturating_add));
+            self.below.values_mut().for_each(|traffic| *traffic = traffic.joined(between, u64::saturating_add));
             self.device = Some(all);
         }
         self
@@ -286,12 +288,12 @@ impl Snapshot {
             let after = self.disks.get(name)?;
             Some(after.joined(before.disks.get(name).copied().unwrap_or_default(), u64::saturating_sub))
         };
-        let own = |name: &String| watch.devices().any(|device| device == name) || watch.beneath.contains(name);
+        let own = |name: &String| watch.devices().any(|device| device == name) || watch.below.contains(name);
         let difference = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
         Evidence {
             elapsed_ns: self.taken.duration_since(before.taken).as_nanos() as u64,
             device: watch.devices().filter_map(change).reduce(|one, other| one.joined(other, u64::saturating_add)),
-            beneath: watch.beneath.iter().filter_map(|name| Some((name.clone(), change(name)?))).collect(),
+            below: watch.below.iter().filter_map(|name| Some((name.clone(), change(name)?))).collect(),
             foreign: self
                 .disks
                 .keys()
@@ -316,7 +318,7 @@ impl Snapshot {
 fn is_relative(name: &str, watch: &Watch) -> bool {
     watch
         .devices()
-        .chain(&watch.beneath)
+        .chain(&watch.below)
         .any(|own| std::path::Path::new("/sys/class/block").join(own).join(name).exists())
 }
 
@@ -399,7 +401,7 @@ mod tests {
     #[test]
     fn a_file_that_is_written_through_shows_in_the_traffic_of_its_disk() {
         let mut file = tempfile::NamedTempFile::new_in(std::env::current_dir().expect("here")).expect("a file");
-        let Some(device) = BlockDevice::beneath(file.path()) else {
+        let Some(device) = BlockDevice::under(file.path()) else {
             prerequisites::leave_out("block_device", "this folder is on no block device");
             return;
         };

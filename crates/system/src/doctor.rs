@@ -63,8 +63,8 @@ const BUSYBODIES: [&str; 14] = [
 /// Runs all checks; takes about a second.
 pub fn examine(scratch: &Path, device: Option<&BlockDevice>) -> Vec<Check> {
     let machine = machine::describe();
-    let beneath = BlockDevice::beneath(scratch);
-    let device = device.or(beneath.as_ref());
+    let below = BlockDevice::under(scratch);
+    let device = device.or(below.as_ref());
     let mut checks = vec![
         root(&machine),
         governor(&machine),

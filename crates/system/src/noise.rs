@@ -55,7 +55,7 @@ pub enum Disturbance {
 
 /// What disturbed the time that this evidence covers.
 pub fn disturbed(evidence: &Evidence) -> Vec<Remark> {
-    [steal(evidence), foreign(evidence), beneath(evidence), frequency(evidence)].into_iter().flatten().collect()
+    [steal(evidence), foreign(evidence), below(evidence), frequency(evidence)].into_iter().flatten().collect()
 }
 
 fn steal(evidence: &Evidence) -> Option<Remark> {
@@ -85,9 +85,9 @@ fn foreign(evidence: &Evidence) -> Option<Remark> {
 }
 
 /// Caches in between may make the lower device move less, which is no disturbance; moving more is one.
-fn beneath(evidence: &Evidence) -> Option<Remark> {
+fn below(evidence: &Evidence) -> Option<Remark> {
     let own = evidence.device?.bytes();
-    let (name, traffic) = evidence.beneath.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
+    let (name, traffic) = evidence.below.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
     let surplus = traffic.bytes().saturating_sub(own);
     if rate(surplus, evidence) <= BENEATH_RATE || surplus as f64 <= own as f64 * BENEATH_SHARE {
         return None;
@@ -166,19 +166,19 @@ mod tests {
     #[test]
     fn a_disk_beneath_that_works_for_somebody_else_is_noticed() {
         let mut evidence = quiet();
-        evidence.beneath.insert("sda".into(), moved(105_000_000));
+        evidence.below.insert("sda".into(), moved(105_000_000));
         assert_eq!(kinds(&evidence), []);
-        evidence.beneath.insert("sda".into(), moved(150_000_000));
+        evidence.below.insert("sda".into(), moved(150_000_000));
         assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
     }
 
     #[test]
     fn the_journal_of_the_host_does_not_disturb_a_phase_of_milliseconds() {
         let mut evidence = Evidence { elapsed_ns: 3_000_000, device: Some(moved(4096)), ..quiet() };
-        evidence.beneath.insert("sda".into(), moved(200_000));
+        evidence.below.insert("sda".into(), moved(200_000));
         evidence.foreign.insert("sdb".into(), moved(100_000));
         assert_eq!(kinds(&evidence), []);
-        evidence.beneath.insert("sda".into(), moved(2_000_000));
+        evidence.below.insert("sda".into(), moved(2_000_000));
         assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
     }
 

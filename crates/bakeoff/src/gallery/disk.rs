@@ -12,7 +12,7 @@ const UNKNOWN: &str = "unknown disk";
 /// The class of a run's disk, and its model if the disk reports one.
 pub fn disk(material: &Material) -> (String, String) {
     let mut found = material.trials.iter().filter_map(|trial| trial.found.as_ref());
-    let with_device = found.clone().find(|found| found.device.is_some() || !found.beneath.is_empty());
+    let with_device = found.clone().find(|found| found.device.is_some() || !found.below.is_empty());
     let devices = with_device.map(real).unwrap_or_default();
     let turns = devices.iter().any(|device| device.rotational);
     let asked = material.contenders.iter().filter_map(|contender| contender.asked.as_ref());
@@ -43,7 +43,7 @@ pub fn is_apart(class: &str) -> bool {
 /// The real devices: without images and guests' devices, which are backed by devices further down the stack.
 fn real(found: &Found) -> Vec<&BlockDevice> {
     let own = found.device.iter().filter(|_| found.backend.is_none());
-    let all = own.chain(&found.beneath);
+    let all = own.chain(&found.below);
     all.filter(|device| device.backing_file.is_none() && !device.name.starts_with("loop")).collect()
 }
 

@@ -28,13 +28,13 @@ impl DiskWatch {
     pub fn of(place: &Place) -> DiskWatch {
         let (found, on) = match place {
             Place::Image { scratch, .. } => {
-                (BlockDevice::beneath(scratch), format!("disk of the images in {}", scratch.display()))
+                (BlockDevice::under(scratch), format!("disk of the images in {}", scratch.display()))
             }
             Place::Device { path, .. } => (BlockDevice::find(path).ok(), "under test".into()),
             Place::Directories(folders) => {
                 let first = folders.first();
                 let on = first.map(|folder| format!("below {}", folder.display())).unwrap_or_default();
-                (first.and_then(|folder| BlockDevice::beneath(folder)), on)
+                (first.and_then(|folder| BlockDevice::under(folder)), on)
             }
         };
         let device = found.map(|device| device.name);

@@ -264,13 +264,13 @@ fn device(material: &Material) -> String {
         };
         format!("{name} ({kind})")
     };
-    let beneath: Vec<String> = found.beneath.iter().map(word).collect();
+    let below: Vec<String> = found.below.iter().map(word).collect();
     let mut text = match device.backing_file {
         Some(_) => format!("an image through {}", device.name),
         None => word(device),
     };
-    if !beneath.is_empty() {
-        text.push_str(&format!(" on {}", beneath.join(", ")));
+    if !below.is_empty() {
+        text.push_str(&format!(" on {}", below.join(", ")));
     }
     match material.run.new.machine.as_ref().and_then(|machine| machine.guest()) {
         Some(kind) => format!("{text}, in a virtual machine ({kind})"),

@@ -112,7 +112,7 @@ fn trial(block: u32, contender: u32, workload: &str, phases: Vec<PhaseRecord>) -
     let found = Found {
         mount_options: vec!["rw".into()],
         device: Some(BlockDevice { backing_file: Some("/var/tmp/a.img".into()), ..named("loop3") }),
-        beneath: vec![BlockDevice { rotational: true, ..named("sda") }],
+        below: vec![BlockDevice { rotational: true, ..named("sda") }],
         ..Found::nothing()
     };
     TrialRecord {

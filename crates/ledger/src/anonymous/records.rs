@@ -309,7 +309,7 @@ impl Cleaner<'_> {
             options: _,
             scheduler: _,
             device,
-            beneath,
+            below,
             in_use,
             durability: _,
             remarks,
@@ -331,7 +331,7 @@ impl Cleaner<'_> {
             aged.state.no_free_space.iter_mut().for_each(|why| self.answer(why));
             aged.state.free_space.iter_mut().for_each(|space| self.answer(&mut space.answer));
         }
-        device.iter_mut().chain(beneath).for_each(|device| self.device(device));
+        device.iter_mut().chain(below).for_each(|device| self.device(device));
         // Tools print the creator of a volume and its last mount point; the options are also kept by name.
         for text in inspected.values_mut() {
             self.text(text, LEFT_OUT, Rule::Output);

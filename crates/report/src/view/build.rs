@@ -32,13 +32,13 @@ impl View {
         let found = judge::answer(&table)
             .map_err(|error| ReportError::Judging { run: material.run.id.clone(), answer: error.to_string() })?;
         let contenders = in_order(contenders(material, &table), &found);
-        let (device, beneath) = device(material);
+        let (device, below) = device(material);
         let counting = material.counting();
         let mut slugs = HashSet::new();
         let mut workloads = Vec::new();
         for work in material.run.new.works.iter().filter(|work| !is_device(&material.run.new.works, work)) {
             let builder = Builder { material, counting: &counting, table: &table, judgement: &judgement };
-            workloads.push(builder.workload(work, &contenders, &beneath, &mut slugs));
+            workloads.push(builder.workload(work, &contenders, &below, &mut slugs));
         }
         let names: Vec<&str> = workloads.iter().map(|workload| trial_name(material, workload)).collect();
         let called: Vec<&str> = contenders.iter().map(|contender| contender.name.as_str()).collect();
@@ -112,14 +112,14 @@ struct Builder<'a> {
 }
 
 /// Figures of the raw device by `workload/phase`.
-type Beneath = BTreeMap<String, f64>;
+type DeviceMedians = BTreeMap<String, f64>;
 
 impl Builder<'_> {
     fn workload(
         &self,
         work: &WorkRecord,
         contenders: &[ContenderView],
-        beneath: &Beneath,
+        below: &DeviceMedians,
         slugs: &mut HashSet<String>,
     ) -> WorkloadView {
         let name = samples::work_name(&self.material.run.new.works, work);
@@ -130,7 +130,7 @@ impl Builder<'_> {
             .iter()
             .enumerate()
             .filter(|(_, operation)| operation.id.workload == name && operation.id.figure.is_empty())
-            .map(|(index, _)| self.row(work, index, contenders, beneath, &mut row_slugs))
+            .map(|(index, _)| self.row(work, index, contenders, below, &mut row_slugs))
             .collect();
         rows.sort_by_key(|row| !self.table.operations[row.operation].summary);
         let sentences = self
@@ -170,7 +170,7 @@ impl Builder<'_> {
         work: &WorkRecord,
         operation: usize,
         contenders: &[ContenderView],
-        beneath: &Beneath,
+        below: &DeviceMedians,
         slugs: &mut HashSet<String>,
     ) -> RowView {
         let id = &self.table.operations[operation].id;
@@ -203,7 +203,7 @@ impl Builder<'_> {
             base_unit: self.table.operations[operation].unit.clone(),
             durable: beside(samples::RETURNED).is_some(),
             returned_matters: false,
-            device: facts.and_then(|facts| facts.share_of.as_ref()).and_then(|of| beneath.get(of)).copied(),
+            device: facts.and_then(|facts| facts.share_of.as_ref()).and_then(|of| below.get(of)).copied(),
             cells: Vec::new(),
         };
         let context = RowContext {
@@ -289,10 +289,10 @@ fn is_device(works: &[WorkRecord], work: &WorkRecord) -> bool {
 }
 
 /// The raw device is the same below every contender, so all trials of it count together.
-fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
+fn device(material: &Material) -> (Vec<DeviceRow>, DeviceMedians) {
     let works = &material.run.new.works;
     let counting = material.counting();
-    let (mut rows, mut beneath) = (Vec::new(), Beneath::new());
+    let (mut rows, mut below) = (Vec::new(), DeviceMedians::new());
     for work in works.iter().filter(|work| is_device(works, work)) {
         for facts in work.phases.iter().filter(|facts| !facts.preparation) {
             let trials = material.trials.iter().enumerate().filter(|(number, trial)| {
@@ -312,7 +312,7 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
             let (low, high) =
                 values.iter().fold((median, median), |(low, high), value| (low.min(*value), high.max(*value)));
             let phase = format!("{}/{}", work.name, facts.name);
-            beneath.insert(phase.clone(), median);
+            below.insert(phase.clone(), median);
             rows.push(DeviceRow {
                 phase,
                 title: facts.title.clone(),
@@ -325,7 +325,7 @@ fn device(material: &Material) -> (Vec<DeviceRow>, Beneath) {
             });
         }
     }
-    (rows, beneath)
+    (rows, below)
 }
 
 /// Whether tables show a contender: no twins, and the raw device only if a workload of its own ran on it.

@@ -444,7 +444,7 @@ impl Staged for Stage<'_> {
         self.note("settle");
         Ok(Settled { seconds: 0.0, idle: true })
     }
-    fn beneath(&mut self, _during: &str) -> Option<StagingError> {
+    fn failed_below(&mut self, _during: &str) -> Option<StagingError> {
         self.bakeoff.lost.clone()
     }
     fn close(self: Box<Self>) -> Result<Closing, StagingError> {

@@ -40,7 +40,7 @@ impl Target {
 
     fn sector(&self) -> u32 {
         match &self.place {
-            Where::Image { folder, .. } => BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector),
+            Where::Image { folder, .. } => BlockDevice::under(folder).map_or(512, |device| device.logical_sector),
             _ => self.device().map_or(512, |device| device.logical_sector),
         }
     }

@@ -141,7 +141,7 @@ fn run_making(
     };
     let (handle, identity) = (Arc::clone(&owned.file), owned.identity);
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
+    let sector = BlockDevice::under(folder).map_or(512, |device| device.logical_sector);
     for (command, doing) in commands(sector, &file) {
         let failed = StagingError::command(format!("{doing} {}", file.display()));
         if doing != ATTACHING {

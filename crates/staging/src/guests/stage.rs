@@ -415,7 +415,7 @@ impl Serial<'_> {
         found.remarks.extend(image.map(|image| image.remarks.clone()).unwrap_or_default());
         let modelled = self.disk.state.modelled.as_ref();
         found.remarks.extend(modelled.map(Modelled::remarks).unwrap_or_default());
-        found.beneath.extend(modelled.map(Modelled::device));
+        found.below.extend(modelled.map(Modelled::device));
         if self.booting.backend == Backend::Emulation {
             let text = "measured in an emulated machine: compare its figures only with those of the same emulation";
             found.remarks.push(text.into());
@@ -461,8 +461,8 @@ impl Transport for Serial<'_> {
         Some(self.machine.link.kernel())
     }
 
-    fn beneath(&self, during: &str) -> Option<StagingError> {
-        self.disk.beneath(during)
+    fn failed_below(&self, during: &str) -> Option<StagingError> {
+        self.disk.failed_below(during)
     }
 
     fn forget(&self) {
@@ -495,13 +495,13 @@ impl Drop for Serial<'_> {
 
 /// Combines two views: the guest's own, and the host's view of everything else.
 fn both(guest: Evidence, host: Evidence, watch: &Watch) -> Evidence {
-    let mut beneath = host.beneath;
-    beneath.extend(watch.device.clone().zip(host.device));
+    let mut below = host.below;
+    below.extend(watch.device.clone().zip(host.device));
     // A guest cannot see when its processors were taken away.
     let stolen = host.cpu.steal_ns as f64 / host.cpu.total_ns().max(1) as f64;
     let mut cpu = guest.cpu;
     cpu.steal_ns = cpu.steal_ns.max((stolen * cpu.total_ns() as f64) as u64);
-    Evidence { beneath, foreign: host.foreign, frequency_khz: host.frequency_khz, cpu, ..guest }
+    Evidence { below, foreign: host.foreign, frequency_khz: host.frequency_khz, cpu, ..guest }
 }
 
 #[cfg(test)]
@@ -519,7 +519,7 @@ mod tests {
         let watch = Watch { device: Some("loop0".into()), ..Watch::default() };
         let seen = both(guest, host, &watch);
         assert_eq!((seen.device, seen.elapsed_ns), (Some(moved(100)), 7));
-        assert_eq!(seen.beneath["loop0"], moved(60));
+        assert_eq!(seen.below["loop0"], moved(60));
         assert_eq!(seen.foreign["sdb"], moved(5));
         assert_eq!((seen.cpu.user_ns, seen.cpu.steal_ns), (1000, 100));
     }

@@ -95,7 +95,7 @@ pub(crate) enum Ask {
     /// The counts since then -> [`system::Evidence`].
     Since,
     /// What explains that this failed -> a [`Fault`], or none if no lower layer is at fault.
-    Beneath { during: String },
+    FailedBelow { during: String },
     /// Space and inodes -> [`records::Usage`].
     Usage,
     /// Write everything back -> nothing.

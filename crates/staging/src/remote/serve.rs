@@ -162,7 +162,7 @@ impl<R: Read> Serving<'_, R> {
                 self.answer(looked)
             }
             Ask::Since => self.answer(stage.since(&self.looked.clone().unwrap_or_else(Snapshot::take))),
-            Ask::Beneath { during } => self.answer(Ok(stage.beneath(&during).map(Fault::from))),
+            Ask::FailedBelow { during } => self.answer(Ok(stage.failed_below(&during).map(Fault::from))),
             Ask::Usage => self.answer(stage.usage()),
             Ask::Sync => self.answer(stage.sync()),
             Ask::DropCaches => self.answer(stage.drop_caches()),

@@ -53,7 +53,7 @@ impl Target {
         let root = directory.join(format!("bakeoff-{}-work", self.mark.id()));
         self.mark.will_make(Made::Work { path: root.clone() })?;
         let folder = made(&directory, &root)?;
-        let device = BlockDevice::beneath(&root);
+        let device = BlockDevice::under(&root);
         let state = directory_state(contender, &directory, root, device, self.mark.label());
         let mut stage = Stage { target: self, state };
         stage.state.work_folder = Some(folder);

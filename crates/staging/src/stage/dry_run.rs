@@ -158,7 +158,7 @@ impl<'a> Plan<'a> {
         let count = self.places.members.len().max(1) as u32;
         let paths: Vec<PathBuf> = (1..=count).map(|number| folder.join(image_name(mark.id(), number))).collect();
         let filled = if source == Source::Raw { *bytes } else { 0 };
-        let sector = BlockDevice::beneath(folder).map_or(512, |device| device.logical_sector);
+        let sector = BlockDevice::under(folder).map_or(512, |device| device.logical_sector);
         for path in &paths {
             let copied = source == Source::Kept;
             self.add(copied.then(|| copying_to_file(self.kept, path)).into_iter().flatten());

@@ -19,7 +19,7 @@ const DYING: Duration = Duration::from_millis(300);
 
 impl Stage<'_> {
     /// The error of a lower layer; None if nothing is wrong there. `during`: the operation that failed.
-    pub fn beneath(&self, during: &str) -> Option<StagingError> {
+    pub fn failed_below(&self, during: &str) -> Option<StagingError> {
         let label = &self.state.label;
         if let Some((device, how)) = self.state.devices().find_map(|device| Some((device, presence::lost(device)?))) {
             return Some(StagingError::Gone {
@@ -50,11 +50,11 @@ impl Stage<'_> {
 
     /// An error of this stage, with its cause if a lower layer shows it.
     pub(crate) fn explained(&self, error: StagingError, during: &str) -> StagingError {
-        match (error.cause(), self.beneath(during)) {
+        match (error.cause(), self.failed_below(during)) {
             (_, Some(gone @ StagingError::Gone { .. })) => gone,
             // If the server is gone, the system's answer proves nothing about the request.
-            (cause, Some(beneath)) if cause == Cause::Unclear || self.server_is_gone() => {
-                error.passing(&format!("; {beneath}"))
+            (cause, Some(below)) if cause == Cause::Unclear || self.server_is_gone() => {
+                error.passing(&format!("; {below}"))
             }
             (Cause::Unclear, None) if self.is_held() => error.passing("; something else has the device open"),
             _ => error,

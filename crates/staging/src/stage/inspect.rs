@@ -86,11 +86,10 @@ impl Stage<'_> {
             return;
         };
         self.state.found.scheduler = device.queue.scheduler.clone();
-        self.state.found.beneath = device.below();
-        self.state.found.beneath.extend(self.state.modelled.iter().map(Modelled::device));
+        self.state.found.below = device.below();
+        self.state.found.below.extend(self.state.modelled.iter().map(Modelled::device));
         let through_cache = |part: &BlockDevice| part.loop_direct == Some(false);
-        if self.state.image.is_none() && (through_cache(&device) || self.state.found.beneath.iter().any(through_cache))
-        {
+        if self.state.image.is_none() && (through_cache(&device) || self.state.found.below.iter().any(through_cache)) {
             let remark = "the loop device goes through this machine's page cache (direct I/O is off): \
                           memory may have served reads instead of the disk";
             if !self.state.found.remarks.iter().any(|note| note == remark) {

@@ -89,7 +89,7 @@ impl<'g> Prepared<'g> {
         state.options = Options::of(filesystem, contender, &own);
         state.places.devices = own_devices::checking(&state.places, &own);
         let beside = own.iter().flat_map(|taken| std::iter::once(taken.device.clone()).chain(taken.device.below()));
-        state.watch.beneath.extend(beside.map(|device| device.name));
+        state.watch.below.extend(beside.map(|device| device.name));
         state.own = own;
         Ok(())
     }
