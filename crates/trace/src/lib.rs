@@ -11,6 +11,7 @@ mod compressible;
 mod cost;
 mod descriptors;
 mod events;
+mod expected;
 mod file;
 mod names;
 mod names_at_risk;
@@ -25,6 +26,7 @@ mod trace;
 mod tree;
 mod waiting;
 
+pub use expected::{Expected, expected};
 pub use file::{checksum, from_lines, is_trace_file, packed, read};
 pub use names_at_risk::{NameAtRisk, names_at_risk};
 pub use profile::{Blocks, Made, Profile};

@@ -54,7 +54,7 @@ fn tell(recorded: &Recorded, bytes: usize) {
         eprintln!("recorded with strace, which is slower than eBPF ({why})");
     }
     eprintln!(
-        "recorded {} calls and waits of {} threads and processes on {} files and folders, {} in {:.1} MiB",
+        "recorded {} calls and waits of {} threads and processes on {}; files and folders at the start: {}; trace: {:.1} MiB",
         header.actions,
         header.threads,
         header.filesystem,
@@ -70,5 +70,10 @@ fn tell(recorded: &Recorded, bytes: usize) {
     );
     for note in &header.unseen {
         eprintln!("not recorded and not replayed: {note}");
+    }
+    let expected = trace::expected(&recorded.trace);
+    eprintln!("a replay takes the program's time within about {} %", expected.percent);
+    for reason in &expected.reasons {
+        eprintln!("  {reason}");
     }
 }
