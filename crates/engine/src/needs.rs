@@ -93,6 +93,7 @@ fn on_file(need: Need, root: Fd, file: Fd) -> Answer<()> {
             sys::allocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, 0, LENGTH as u64 / 2)
         }
         Need::Xattr => sys::set_attribute(file, ATTRIBUTE, b"value"),
+        Need::HardLink => sys::link(root, FIRST, root, SECOND),
         Need::Acl => sys::set_attribute(file, ACL, &acl()),
         Need::AtomicWrites(bytes) => write_flagged(file, usize::try_from(bytes).unwrap_or(usize::MAX), RWF_ATOMIC),
         Need::Uncached => write_flagged(file, LENGTH, RWF_DONTCACHE),
@@ -124,6 +125,7 @@ mod tests {
         let refused = with_files(Need::AtomicWrites((1 << 20) + 1), root);
         assert!(refused.is_err());
         assert_eq!(with_files(Need::Fallocate, root), Ok(()));
+        assert_eq!(lacks(Need::HardLink, &program(), root), None);
         let empty = Program { root: folder.path().into(), ..program() };
         let why = lacks(Need::Tool(VolumeTool::Rollback), &empty, root).expect("no tool is named");
         assert!(why.contains("no tool for this"), "{why}");

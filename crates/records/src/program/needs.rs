@@ -22,6 +22,8 @@ pub enum Need {
     Acl,
     /// O_TMPFILE.
     Tmpfile,
+    /// A second name for a file: link(2).
+    HardLink,
     /// RWF_ATOMIC, for blocks of this size in bytes.
     AtomicWrites(u64),
     /// RWF_DONTCACHE.
@@ -87,6 +89,7 @@ impl Need {
             Need::Xattr => "extended attributes".into(),
             Need::Acl => "ACLs".into(),
             Need::Tmpfile => "O_TMPFILE".into(),
+            Need::HardLink => "hard links".into(),
             Need::AtomicWrites(bytes) => format!("atomic writes of {}", crate::show_bytes(bytes)),
             Need::Uncached => "RWF_DONTCACHE".into(),
             Need::Tool(VolumeTool::Scrub) => "scrub".into(),
@@ -123,6 +126,7 @@ fn steps_need(steps: &[Step], needs: &mut BTreeSet<Need>) {
             Step::SetXattr(_) | Step::GetXattr => Some(Need::Xattr),
             Step::SetAcl | Step::GetAcl => Some(Need::Acl),
             Step::OpenTmpfile | Step::LinkTmpfile => Some(Need::Tmpfile),
+            Step::Link(_) => Some(Need::HardLink),
             Step::Volume(tool, _) => Some(Need::Tool(*tool)),
             _ => None,
         });
