@@ -4,7 +4,9 @@
 
 use crate::kinds;
 use std::path::{Component, Path};
-use workload::program::{Fileset, Group, Layout, Order, Phase, Program, Size, Step};
+use workload::program::{
+    Class, Fileset, Group, Layout, Names, Order, Phase, Program, Size, Step, level_counts, tree_problem,
+};
 
 /// Most workers of a phase.
 pub const WORKERS: u64 = 1024;
@@ -41,14 +43,23 @@ pub fn program(program: &Program) -> Check {
 fn fileset(set: &Fileset) -> Check {
     let name = &set.name;
     inside(&set.directory).map_err(|e| format!("fileset {name}: {e}"))?;
-    match set.size {
+    match &set.size {
         Size::Uniform(least, most) if least > most => {
             return Err(format!("fileset {name}: the smallest size, {least}, is larger than the largest, {most}"));
         }
         Size::Total { largest: 0, .. } => {
             return Err(format!("fileset {name}: files of 0 bytes never make up a total"));
         }
+        Size::Classes(of) => classes(of).map_err(|e| format!("fileset {name}: its sizes: {e}"))?,
         _ => {}
+    }
+    if let Names::Lengths(of) = &set.names {
+        classes(of).map_err(|e| format!("fileset {name}: its names: {e}"))?;
+    }
+    if let Layout::Tree(levels) = &set.layout
+        && let Some(problem) = tree_problem(levels, set.files)
+    {
+        return Err(format!("fileset {name}: {problem}"));
     }
     let directories = match set.layout {
         Layout::Flat => Some(1),
@@ -56,11 +67,22 @@ fn fileset(set: &Fileset) -> Check {
         Layout::PerDirectory(n) => Some(set.files.div_ceil(n)),
         Layout::Directories(n) => Some(n),
         Layout::Hashed(a, b) => a.checked_mul(b),
+        Layout::Tree(ref levels) => level_counts(levels).into_iter().try_fold(0, u64::checked_add),
     };
     match directories {
         Some(0) if set.files > 0 => Err(format!("fileset {name}: its layout has no directory to put files in")),
         Some(n) if n <= DIRECTORIES => Ok(()),
         _ => Err(format!("fileset {name}: more than {DIRECTORIES} directories")),
+    }
+}
+
+/// Classes have values in ascending order, and weights whose sum does not overflow.
+fn classes(of: &[Class]) -> Check {
+    let ordered = of.iter().all(|class| class.least <= class.most && class.weight > 0);
+    let weights = of.iter().try_fold(0, |sum: u64, class| sum.checked_add(class.weight));
+    match weights {
+        Some(1..) if ordered && of.windows(2).all(|pair| pair[0].most < pair[1].least) => Ok(()),
+        _ => Err("classes must ascend and have weights".into()),
     }
 }
 

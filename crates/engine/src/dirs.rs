@@ -14,7 +14,8 @@ pub struct Directories {
     root: Fd,
     base: Option<Fd>,
     base_path: CString,
-    only_base: bool,
+    /// Directory 0 is the base itself.
+    base_is_first: bool,
     slots: Vec<(u64, Fd)>,
     name: Name,
 }
@@ -24,13 +25,9 @@ const NONE: (u64, Fd) = (u64::MAX, -1);
 impl Directories {
     /// Without open handles.
     pub fn new(root: Fd, files: &Files) -> Directories {
-        let only_base = files.directories() == 1 && files.middle_directories() == 0 && {
-            let mut name = Name::new();
-            files.directory_name(0, &mut name);
-            name.bytes().is_empty()
-        };
         let slots = vec![NONE; files.directories().clamp(1, HANDLES) as usize];
-        Directories { root, base: None, base_path: path(&files.base), only_base, slots, name: Name::new() }
+        let base_is_first = files.base_holds_files();
+        Directories { root, base: None, base_path: path(&files.base), base_is_first, slots, name: Name::new() }
     }
 
     /// The fileset's own directory.
@@ -49,7 +46,7 @@ impl Directories {
     /// The handle of a directory, opened if need be.
     #[inline]
     pub fn get(&mut self, directory: u64, files: &Files) -> Answer<Fd> {
-        if self.only_base {
+        if directory == 0 && self.base_is_first {
             return self.base();
         }
         let slot = (directory % self.slots.len() as u64) as usize;
@@ -85,7 +82,7 @@ impl Directories {
         if self.base.is_none() {
             make_path(self.root, &files.base)?;
         }
-        if self.only_base {
+        if directory == 0 && self.base_is_first {
             return Ok(());
         }
         let base = self.base()?;

@@ -2,7 +2,9 @@
 //! In: a fileset, an owner, an index. Out: a directory number, a name, a size; never stored, so ten million files take no memory.
 //! The rules are those of `Layout`, `Names` and `Size`.
 
+use crate::distribution::Distribution;
 use crate::hash::{below, mix, mix_all, mix_bytes};
+use crate::tree::Tree;
 use std::ffi::CStr;
 use workload::program::{Fileset, Layout, Names, Size};
 
@@ -99,6 +101,9 @@ pub struct Files {
     layout: Layout,
     names: Names,
     size: Size,
+    tree: Option<Tree>,
+    sizes: Option<Distribution>,
+    lengths: Option<Distribution>,
     key: u64,
     own_key: u64,
 }
@@ -117,18 +122,25 @@ impl Files {
         let owner = if own { u64::from(owner) } else { 0 };
         // Clones have the names and sizes of their source.
         let [key, own_key] = [fileset.copies.unwrap_or(index), index].map(|of| mix_all(&[seed, of as u64, owner]));
-        let count = match fileset.size {
-            Size::Total { bytes, largest } => bytes.div_ceil(largest.max(1)),
-            Size::Uniform(..) => fileset.files,
+        let count = match &fileset.size {
+            Size::Total { bytes, largest } => bytes.div_ceil(*largest.max(&1)),
+            Size::Uniform(..) | Size::Classes(_) => fileset.files,
         };
+        let tree = if let Layout::Tree(levels) = &fileset.layout { Some(Tree::new(levels)) } else { None };
+        let sizes = if let Size::Classes(classes) = &fileset.size { Some(classes) } else { None };
+        let lengths = if let Names::Lengths(classes) = &fileset.names { Some(classes) } else { None };
+        let [sizes, lengths] = [sizes, lengths].map(|of| of.map(|classes| Distribution::new(classes, count, mix(key))));
         Files {
             fileset: index,
             owner,
             count,
             base,
-            layout: fileset.layout,
-            names: fileset.names,
-            size: fileset.size,
+            layout: fileset.layout.clone(),
+            names: fileset.names.clone(),
+            size: fileset.size.clone(),
+            tree,
+            sizes,
+            lengths,
             key,
             own_key,
         }
@@ -173,6 +185,22 @@ impl Files {
                 name.push_number(self.owner, 1);
                 name.push(b".bakeoff");
             }
+            Names::Lengths(_) => {
+                name.push_number(index, 1);
+                let length = self.lengths.as_ref().map_or(0, |lengths| lengths.value(index));
+                self.push_letters(self.identity(index), length, name);
+            }
+        }
+    }
+
+    /// Appends letters up to a length in bytes.
+    fn push_letters(&self, mut random: u64, length: u64, name: &mut Name) {
+        while (name.bytes().len() as u64) < length {
+            random = mix(random);
+            let letters: [u8; 8] =
+                std::array::from_fn(|at| LETTERS[below(random.rotate_left(8 * at as u32), 52) as usize]);
+            let missing = (length as usize - name.bytes().len()).min(letters.len());
+            name.push(&letters[..missing]);
         }
     }
 
@@ -189,8 +217,9 @@ impl Files {
 
     /// The index for a name; None if it is no file of this fileset.
     pub fn index_of(&self, name: &[u8]) -> Option<u64> {
-        let digits = match self.names {
+        let digits = match &self.names {
             Names::Decimal => name,
+            Names::Lengths(_) => name.get(..digits_at_start(name))?,
             Names::NumberThenRandom => name.get(..digits_at_start(name).max(7).min(name.len()))?,
             Names::RandomThenNumber => name.get(name.len().checked_sub(7)?..)?,
             Names::Maildir => {
@@ -218,20 +247,27 @@ impl Files {
     /// Size of a file in bytes, in its `generation`: 0 when created, another each time it is truncated and rewritten.
     #[inline]
     pub fn size(&self, index: u64, generation: u64) -> u64 {
-        match self.size {
-            Size::Uniform(least, most) if least == most => least,
+        match &self.size {
+            Size::Uniform(least, most) if least == most => *least,
             Size::Uniform(least, most) => {
                 least + below(mix(self.identity(index) ^ mix(generation ^ 0x512e)), most - least + 1)
             }
-            Size::Total { bytes, largest } => (bytes - (index * largest).min(bytes)).min(largest),
+            Size::Total { bytes, largest } => (bytes - (index * largest).min(*bytes)).min(*largest),
+            Size::Classes(_) => {
+                // Another generation takes the rank of any file.
+                let random = mix(self.identity(index) ^ mix(generation ^ 0x512e));
+                let number = if generation == 0 { index } else { below(random, self.count.max(1)) };
+                self.sizes.as_ref().map_or(0, |sizes| sizes.value(number))
+            }
         }
     }
 
     /// Largest possible file in bytes.
     pub fn largest(&self) -> u64 {
-        match self.size {
-            Size::Uniform(_, most) => most,
-            Size::Total { bytes, largest } => bytes.min(largest),
+        match &self.size {
+            Size::Uniform(_, most) => *most,
+            Size::Total { bytes, largest } => *bytes.min(largest),
+            Size::Classes(_) => self.sizes.as_ref().map_or(0, Distribution::largest),
         }
     }
 
@@ -240,6 +276,7 @@ impl Files {
         match self.size {
             Size::Uniform(least, most) => (least == most).then_some(least),
             Size::Total { largest, .. } => Some(largest),
+            Size::Classes(_) => None,
         }
     }
 
@@ -250,6 +287,22 @@ impl Files {
             Layout::PerDirectory(n) => self.count.div_ceil(n.max(1)).max(1),
             Layout::Directories(n) => n.max(1),
             Layout::Hashed(a, b) => a.max(1) * b.max(1),
+            Layout::Tree(_) => self.tree.as_ref().map_or(1, Tree::directories),
+        }
+    }
+
+    /// Whether the base is the first of the directories that hold files.
+    pub fn base_holds_files(&self) -> bool {
+        matches!(self.layout, Layout::Flat | Layout::Tree(_))
+    }
+
+    /// Levels between the base and a directory; 0 is the base.
+    pub fn level_of(&self, directory: u64) -> usize {
+        match (&self.tree, &self.layout) {
+            (Some(tree), _) => tree.level_of(directory),
+            (None, Layout::Flat) => 0,
+            (None, Layout::Hashed(..)) => 2,
+            (None, _) => 1,
         }
     }
 
@@ -269,6 +322,7 @@ impl Files {
             Layout::PerDirectory(n) => index / n.max(1),
             Layout::Directories(n) => (u128::from(index) * u128::from(n.max(1)) / u128::from(self.count.max(1))) as u64,
             Layout::Hashed(a, b) => mix_bytes(name.bytes()) % (a.max(1) * b.max(1)),
+            Layout::Tree(_) => self.tree.as_ref().map_or(0, |tree| tree.directory_of(index)),
         }
     }
 
@@ -300,6 +354,7 @@ impl Files {
                 name.push(b"/");
                 name.push_hex(directory % b.max(1));
             }
+            Layout::Tree(_) => self.tree.iter().for_each(|tree| tree.path(directory, name)),
         }
     }
 

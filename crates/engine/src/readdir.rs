@@ -92,6 +92,9 @@ impl FileWork<'_> {
     /// Whether a numbered directory of [`FileWork::on_directories`] has a file in or below it.
     fn is_numbered_in_use(&mut self, number: u64) -> bool {
         let middle = self.files.middle_directories();
+        if self.files.base_holds_files() {
+            return number == 0 || self.is_in_use(number);
+        }
         match number.checked_sub(1) {
             None => true,
             Some(n) if n < middle => {
@@ -179,8 +182,7 @@ impl FileWork<'_> {
     pub fn on_directories(&mut self, tally: &mut Tally, pacer: &mut Pacer) {
         let ops = std::mem::take(&mut self.ops.list);
         let removes = ops.iter().any(|op| matches!(op.act, Act::Rmdir));
-        let flat = self.dirs_flat();
-        let count = if flat { 1 } else { 1 + self.files.middle_directories() + self.files.directories() };
+        let count = self.directories_above() + self.files.directories();
         let course = self.task.course(count, self.files.fileset);
         let mut position = course.from;
         let mut more = course.from < course.to;
@@ -204,10 +206,9 @@ impl FileWork<'_> {
         self.ops.list = ops;
     }
 
-    fn dirs_flat(&self) -> bool {
-        let mut name = Name::new();
-        self.files.directory_name(0, &mut name);
-        name.bytes().is_empty()
+    /// The base and the middle directories, unless the base is itself one of those with files.
+    fn directories_above(&self) -> u64 {
+        if self.files.base_holds_files() { 0 } else { 1 + self.files.middle_directories() }
     }
 
     /// Carries out the steps on one directory; returns the listed entries, or 1. None if a step failed.
@@ -236,11 +237,10 @@ impl FileWork<'_> {
 
     fn numbered_directory(&self, number: u64) -> String {
         let mut name = Name::new();
-        let middle = self.files.middle_directories();
-        match number.checked_sub(1) {
-            None => {}
-            Some(n) if n < middle => self.files.middle_name(n, &mut name),
-            Some(n) => self.files.directory_name(n - middle, &mut name),
+        match (number.checked_sub(self.directories_above()), number.checked_sub(1)) {
+            (Some(n), _) => self.files.directory_name(n, &mut name),
+            (None, Some(n)) => self.files.middle_name(n, &mut name),
+            (None, None) => {}
         }
         format!("{}/{}", self.files.base, name.text()).trim_matches('/').to_owned()
     }

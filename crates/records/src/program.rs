@@ -14,7 +14,10 @@ pub use command::{
     ALL_INSTRUCTIONS, COUNTS_VARIABLE, Command, DEVICE_WRITTEN, INSTRUCTIONS, OwnFigure, PEAK_MEMORY, Reports,
     USABLE_SHARE,
 };
-pub use fileset::{Content, Fileset, Layout, Names, Pattern, Size};
+pub use fileset::{
+    Class, Content, Directories, Fileset, LEVELS_LIMIT, Layout, Names, Pattern, Size, level_counts, tree_problem,
+    values_in_classes,
+};
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;
 pub use step::{Step, any, has};

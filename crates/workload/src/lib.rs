@@ -23,6 +23,7 @@ mod scope;
 mod simulate;
 mod steps;
 mod syntax;
+mod tree;
 mod validate;
 mod work;
 pub mod workload;

@@ -179,9 +179,9 @@ pub(crate) fn number(field: &Field, wanted: Unit, scope: &Scope) -> Outcome<u64>
 }
 
 /// One of a few words in a field.
-pub(crate) fn choice<T: Copy>(field: &Field, what: &str, known: &[(&str, T)], scope: &Scope) -> Outcome<T> {
+pub(crate) fn choice<T: Clone>(field: &Field, what: &str, known: &[(&str, T)], scope: &Scope) -> Outcome<T> {
     let text = text(field, scope)?;
-    known.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+    known.iter().find(|(name, _)| *name == text).map(|(_, value)| value.clone()).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         Problem::unknown(what, &text, &names).at(field.span())
     })

@@ -118,6 +118,9 @@ pub(crate) struct RawOption {
     pub parts: Vec<String>,
 }
 
+/// Classes of a distribution, each a triple: weight, smallest and largest value.
+pub(crate) type RawClasses = Vec<Vec<Scalar>>;
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawFileset {
@@ -132,6 +135,8 @@ pub(crate) struct RawFileset {
     pub smallest: Option<Field>,
     pub largest: Option<Field>,
     pub total: Option<Field>,
+    pub sizes: Option<Spanned<RawClasses>>,
+    pub name_lengths: Option<Spanned<RawClasses>>,
     pub content: Option<Field>,
     pub compressible: Option<Field>,
     pub duplicate: Option<Field>,
@@ -149,6 +154,8 @@ pub(crate) enum RawLayout {
     PerDirectory(Scalar),
     Directories(Scalar),
     Hashed(Scalar, Scalar),
+    /// Per level, pairs: numbers of directories, and of files in each.
+    Tree(Vec<Vec<Vec<u64>>>),
 }
 
 #[derive(Debug, Clone, Deserialize)]

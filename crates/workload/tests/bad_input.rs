@@ -1,6 +1,7 @@
 //! Bad input gives one clear error with its position, the nearest known word and a remedy.
 
 use std::collections::BTreeMap;
+use workload::program::{Layout, level_counts, tree_problem};
 use workload::{Known, Plan, WorkCatalogue, Workload, parse_contenders};
 
 /// A valid workload, into which each test puts one mistake.
@@ -70,6 +71,41 @@ fn unknown_words_name_the_nearest_known_one_and_their_place() {
     says(&with("\"$files\"", "\"$flies\""), &["mine.toml:15:9", "unknown variable `flies`", "`files`"]);
     says(&with("title = \"Mine\"\n", ""), &["missing key `title`"]);
     says(&with("files = 100", "files = 100\n[[filesets]"), &["mine.toml:12"]);
+}
+
+#[test]
+fn distributions_and_trees_are_checked() {
+    let sizes = |classes: &str| with("size = \"4 KiB\"", &format!("sizes = {classes}"));
+    says(&sizes("[]"), &["mine.toml:16:9", "0 classes"]);
+    says(&sizes("[[1, 10, 5]]"), &["a class from 10 to 5", "smallest value first"]);
+    says(&sizes("[[1, 0, 5], [1, 5, 9]]"), &["classes overlap"]);
+    says(&sizes("[[0, 1, 5]]"), &["a weight of at least 1"]);
+    says(&sizes("[[1, 1, 5]]\nsize = 4"), &["`sizes` excludes other keys for sizes"]);
+    let names = |rest: &str| with("size =", &format!("name-lengths = [[1, 1, {rest}\nsize ="));
+    says(&names("256]]"), &["a class from 1 to 256 is not between 0 and 255"]);
+    says(&names("9]]\nnames = \"decimal\""), &["`names` and `name-lengths` exclude each other"]);
+    let layout = |levels: &str| with("size =", &format!("layout = {{ tree = {levels} }}\nsize ="));
+    says(&layout("[[[2, 5], [0, 7]]]"), &["fileset `set`", "one directory on the first level"]);
+    says(&layout("[[[1, 5]], []]"), &["at least one on each other"]);
+    says(&layout("[[]]"), &["its tree holds no files"]);
+    says(&layout("[[[1, 1]], [[1, 1099511627777]]]"), &["more than 2^40 files"]);
+    says(&layout("[[[1, 0]]]"), &["its tree holds no files"]);
+    says(&layout(&format!("[{}]", "[[1, 1]],".repeat(65))), &["65 levels; the limit is 64"]);
+    says(&layout("[[[1, 5, 3]]]"), &["mine.toml:16", "a list of pairs"]);
+    says(&sizes("[[1, 5]]"), &["a class has 2 numbers instead of 3"]);
+}
+
+#[test]
+fn a_tree_follows_the_number_of_files() {
+    let tree = "sizes = [[3, 0, 0], [1, 1000, 1000]]\nlayout = { tree = [[[1, 1]], [[9, 1]]] }";
+    let workload = Workload::parse(&GOOD.replacen("size = \"4 KiB\"", tree, 1), "mine.toml").unwrap();
+    for (files, directories) in [(10, 10), (100, 91), (20, 19)] {
+        let settings = BTreeMap::from([("files".to_owned(), files.to_string())]);
+        let compiled = workload.compile("quick", &settings, 1).unwrap();
+        let Layout::Tree(levels) = &compiled.program.filesets[0].layout else { panic!("no tree") };
+        assert_eq!((level_counts(levels)[1] + 1, tree_problem(levels, files)), (directories, None));
+        assert_eq!(compiled.estimate.bytes_at_most, files / 4 * 1_000 + files % 4 / 2 * 1_000, "{files}");
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn a_large_file_is_written_and_read_uncached_where_that_is_asked_for() {
 fn sequential_is_a_5_gib_file_in_1_mib_blocks() {
     let full = compile("sequential", "full", &[]);
     let file = fileset(&full, "file");
-    assert_eq!((file.files, file.size), (1, Size::Total { bytes: 5 << 30, largest: 5 << 30 }));
+    assert_eq!((file.files, file.size.clone()), (1, Size::Total { bytes: 5 << 30, largest: 5 << 30 }));
     assert!(!file.content.zeros && file.content.compressible_percent == 0);
     for name in ["write-cached", "write-direct", "read-direct", "read-cached", "read-repeated-cold"] {
         let group = only(&full, name);
@@ -185,8 +185,11 @@ fn sequential_is_a_5_gib_file_in_1_mib_blocks() {
 fn small_files_are_300_000_of_512_to_1536_bytes_in_one_directory() {
     let full = compile("small-files", "full", &[]);
     let files = fileset(&full, "files");
-    assert_eq!((files.files, files.size), (300_000, Size::Uniform(512, 1536)));
-    assert_eq!((files.layout, files.names, files.directory.as_str()), (Layout::Flat, Names::Decimal, "test"));
+    assert_eq!((files.files, files.size.clone()), (300_000, Size::Uniform(512, 1536)));
+    assert_eq!(
+        (files.layout.clone(), files.names.clone(), files.directory.as_str()),
+        (Layout::Flat, Names::Decimal, "test")
+    );
     let steps = ["create-folder", "create", "rewrite", "read-sequential", "read-random", "delete"];
     assert_eq!(measured(&full), steps);
     for name in steps {
@@ -217,7 +220,7 @@ fn small_files_are_300_000_of_512_to_1536_bytes_in_one_directory() {
 fn parallel_small_files_are_350_000_a_process_of_50_kb_on_average_200_a_directory() {
     let full = compile("small-files-parallel", "full", &[("processes", "8")]);
     let files = fileset(&full, "files");
-    assert_eq!((files.files, files.per_worker, files.layout), (350_000, true, Layout::PerDirectory(200)));
+    assert_eq!((files.files, files.per_worker, files.layout.clone()), (350_000, true, Layout::PerDirectory(200)));
     let Size::Uniform(smallest, largest) = files.size else { panic!("{:?}", files.size) };
     assert_eq!((smallest + largest) / 2, 50_000);
     for phase in &full.program.phases {
@@ -247,7 +250,7 @@ fn parallel_small_files_are_350_000_a_process_of_50_kb_on_average_200_a_director
 fn bonnie_is_like_2_00_unless_1_03_is_asked_for() {
     let new = compile("bonnie", "full", &[]);
     let big = fileset(&new, "big");
-    assert_eq!((big.files, big.size), (16, Size::Total { bytes: 16 << 30, largest: 1 << 30 }));
+    assert_eq!((big.files, big.size.clone()), (16, Size::Total { bytes: 16 << 30, largest: 1 << 30 }));
     let char_write = only(&new, "per-char-write");
     assert!(matches!(char_write.over, Over::Blocks { block: 1, length: Some(20_971_520), .. }));
     assert!(!char_write.io.stdio && char_write.io.fsync_on_close && char_write.io.create);
@@ -272,17 +275,20 @@ fn bonnie_is_like_2_00_unless_1_03_is_asked_for() {
 fn bonnie_takes_n_as_bonnie_does() {
     let plain = compile("bonnie", "full", &[]);
     let files = fileset(&plain, "sequential");
-    assert_eq!((files.files, files.size, files.layout), (16 * 1024, Size::Uniform(0, 0), Layout::Flat));
+    assert_eq!((files.files, files.size.clone(), files.layout.clone()), (16 * 1024, Size::Uniform(0, 0), Layout::Flat));
     assert_eq!(files.names, Names::NumberThenRandom);
     assert_eq!(fileset(&plain, "random").names, Names::RandomThenNumber);
     assert_eq!(only(&plain, "sequential-stat").steps, [Step::Stat]);
     let ssd = compile("bonnie", "full", &[("n", "200:200")]);
     let files = fileset(&ssd, "sequential");
-    assert_eq!((files.files, files.size), (204_800, Size::Uniform(0, 200)));
+    assert_eq!((files.files, files.size.clone()), (204_800, Size::Uniform(0, 200)));
     assert_eq!(only(&ssd, "sequential-stat").steps, [Step::Stat, Step::Open, Step::Read, Step::Close]);
     let spread = compile("bonnie", "full", &[("n", "4:4096:512:10"), ("form", "1.03")]);
     let files = fileset(&spread, "random");
-    assert_eq!((files.files, files.size, files.layout), (4096, Size::Uniform(512, 4096), Layout::Directories(10)));
+    assert_eq!(
+        (files.files, files.size.clone(), files.layout.clone()),
+        (4096, Size::Uniform(512, 4096), Layout::Directories(10))
+    );
     assert_eq!(only(&spread, "random-stat").steps, [Step::Stat]);
     let orders = |name: &str| only(&plain, name).order;
     assert_eq!((orders("sequential-create"), orders("sequential-stat")), (Order::InOrder, Order::Readdir));
@@ -294,9 +300,9 @@ fn bonnie_takes_n_as_bonnie_does() {
 fn directories_hold_the_same_100_000_names_flat_and_hashed_in_two_levels() {
     let full = compile("directories", "full", &[]);
     let (flat, hashed) = (fileset(&full, "flat"), fileset(&full, "hashed"));
-    assert_eq!((flat.files, flat.layout), (100_000, Layout::Flat));
-    assert_eq!((hashed.files, hashed.layout), (100_000, Layout::Hashed(32, 32)));
-    assert_eq!((flat.names, flat.size), (hashed.names, hashed.size));
+    assert_eq!((flat.files, flat.layout.clone()), (100_000, Layout::Flat));
+    assert_eq!((hashed.files, hashed.layout.clone()), (100_000, Layout::Hashed(32, 32)));
+    assert_eq!((flat.names.clone(), flat.size.clone()), (hashed.names.clone(), hashed.size.clone()));
     for operation in ["create", "look-up", "list", "delete"] {
         for variant in ["flat", "hashed"] {
             let facts = full.phases.iter().find(|phase| phase.name == format!("{operation}-{variant}")).unwrap();

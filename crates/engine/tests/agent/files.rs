@@ -130,6 +130,52 @@ fn hashed_directories_are_made_listed_and_removed() {
 }
 
 #[test]
+fn a_tree_is_laid_out_listed_rewritten_and_removed() {
+    let dir = folder();
+    let level =
+        |classes: &[(u64, u64)]| classes.iter().map(|&(count, files)| Directories { count, files }).collect::<Vec<_>>();
+    let class = |weight, least, most| Class { weight, least, most };
+    let levels = vec![level(&[(1, 2)]), level(&[(2, 0), (3, 6)]), level(&[(5, 0), (2, 40)])];
+    let mut set = fileset("tree", 100, Size::Classes(vec![class(1, 0, 0), class(3, 1_000, 2_000)]));
+    set.layout = Layout::Tree(levels);
+    set.names = Names::Lengths(vec![class(1, 3, 3), class(1, 20, 29)]);
+    let by_name = |steps: &[Step]| Group { order: Order::Readdir, ..group(FILES, steps) };
+    let rewrite = Group { order: Order::Random, ..group(FILES, &[Step::OpenTruncate, Step::Write, Step::Close]) };
+    let phases = vec![
+        phase(vec![group(DIRECTORIES, &[Step::Mkdir])]),
+        phase(vec![group(FILES, &create())]),
+        phase(vec![group(DIRECTORIES, &[Step::List])]),
+        phase(vec![by_name(&read())]),
+        phase(vec![rewrite]),
+        phase(vec![by_name(&[Step::Unlink])]),
+        phase(vec![group(DIRECTORIES, &[Step::Rmdir])]),
+    ];
+    let p = program(dir.path(), vec![set.clone()], phases);
+    let mut agent = Agent::with(&p);
+    assert_eq!([agent.done(0).items, agent.done(1).items], [13, 100]);
+    let files = tree(dir.path());
+    let depth = |depth: usize| files.iter().filter(|path| path.matches('/').count() == depth).count();
+    assert_eq!([depth(1), depth(2), depth(3)], [2, 18, 80]);
+    let size = |path: &String| dir.path().join(path).metadata().unwrap().len();
+    let sizes: Vec<u64> = files.iter().map(size).collect();
+    assert_eq!(sizes.iter().filter(|size| **size == 0).count(), 25);
+    assert!(sizes.iter().all(|size| *size == 0 || (1_000..=2_000).contains(size)));
+    let names: Vec<u64> = files.iter().map(|path| path.rsplit('/').next().unwrap().len() as u64).collect();
+    assert_eq!(names.iter().filter(|length| **length == 3).count(), 50);
+    // What is planned is what is laid out.
+    let planned: Vec<engine::PlannedFile> = engine::Planned::new(p.seed, 0, &set).files().collect();
+    let sorted = |mut numbers: Vec<u64>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(sorted(planned.iter().map(|file| file.bytes).collect()), sorted(sizes));
+    assert_eq!(sorted(planned.iter().map(|file| file.name_bytes).collect()), sorted(names));
+    // Files and directories below the first.
+    assert_eq!((2..7).map(|i| agent.done(i).items).collect::<Vec<_>>(), [112, 100, 100, 100, 13]);
+    assert_eq!(dir.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
 fn directories_that_no_name_belongs_into_are_left_out_and_lost_ones_are_not() {
     let dir = folder();
     let mut set = fileset("h", 10, Size::Uniform(0, 0));
