@@ -1,6 +1,7 @@
 //! Reads files that the user provides: plans, workloads, descriptions, claims.
 //! In: a path and a limit. Out: text, or [`Unreadable`], in bounded time and memory whatever the path leads to.
 
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{FsWord, OFlags};
 use std::fs::{File, FileType};
 use std::io::Read;
@@ -63,11 +64,18 @@ pub fn open(path: &Path) -> Result<File, Unreadable> {
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     // The file may have been replaced in between.
     check(file.metadata()?.file_type())?;
-    let kind = rustix::fs::fstatfs(&file).map_err(std::io::Error::from)?.f_type;
-    if KERNEL_FILESYSTEMS.contains(&kind) {
+    if is_of_the_kernel(file.as_fd())? {
         return Err(Unreadable::NoFile("an interface of the kernel"));
     }
     Ok(file)
+}
+
+/// Whether an open file or directory is in a filesystem whose files are interfaces of the kernel, such as proc.
+///
+/// # Errors
+/// The system's answer to fstatfs(2).
+pub fn is_of_the_kernel(open: BorrowedFd) -> std::io::Result<bool> {
+    Ok(KERNEL_FILESYSTEMS.contains(&rustix::fs::fstatfs(open)?.f_type))
 }
 
 /// Filesystems whose files are interfaces of the kernel (linux/magic.h): proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2,
