@@ -92,7 +92,8 @@ pub enum Verb {
     /// Record a program's file operations in a folder; `run` replays them on each contender
     #[command(after_help = RECORD_EXAMPLES)]
     Record(RecordArgs),
-    /// Convert a trace into an editable workload file: mix of calls, sizes, folders, syncs
+    /// Convert a trace, or the shape of a folder's tree, into an editable workload file
+    #[command(after_help = PROFILE_EXAMPLES)]
     Profile(ProfileArgs),
     /// Split a plan over several machines with Slurm, mpirun or Kubernetes
     #[command(after_help = SUBMIT_EXAMPLES)]
@@ -176,14 +177,45 @@ pub enum WatchedBy {
     Strace,
 }
 
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  bakeoff profile app.trace                  the calls of a recorded program
+  bakeoff profile /srv/data -o data.toml     the shape of a tree, only read
+  bakeoff run data.toml --fs ext4,xfs,btrfs
+  bakeoff run data.toml --scale full         with as many files as the tree";
+
 /// `bakeoff profile`
 #[derive(Debug, Args)]
 pub struct ProfileArgs {
-    /// The trace
-    pub trace: PathBuf,
-    /// File for the workload [default: name of the trace with .toml]
+    /// A trace, or a folder: its files are counted, and samples of them are read
+    #[arg(value_name = "TRACE|FOLDER")]
+    pub source: PathBuf,
+    /// File for the workload; an existing file is not overwritten [default: name of the trace with .toml; of a folder, in the current folder]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub tree: TreeArgs,
+}
+
+/// What is asked of the profile of a folder
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Folders")]
+pub struct TreeArgs {
+    /// Files that the workload lays out [default: those of the tree, at most 20000 and about 4 GiB]; `run --set files=N` changes it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub files: Option<u64>,
+    /// Files after which the scan ends [default: 10000000]
+    #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+    /// Time after which the scan ends [default: 5m]
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// Scan filesystems that are mounted below the folder as well
+    #[arg(long)]
+    pub cross_mounts: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `bakeoff run`

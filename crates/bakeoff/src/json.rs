@@ -72,5 +72,6 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("powercut", schema::<crate::power_cuts::PowerCuts>()),
         ("faults", schema::<crate::fault_table::AllFaults>()),
         ("clean", schema::<verbs::clean::Outcome>()),
+        ("profile", schema::<crate::tree_profile::TreeProfile>()),
     ]
 }

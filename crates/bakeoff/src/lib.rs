@@ -54,6 +54,7 @@ mod show;
 mod split;
 mod text;
 mod traces;
+mod tree_profile;
 mod verbs;
 
 use args::{Arguments, Verb};

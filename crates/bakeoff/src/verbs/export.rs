@@ -25,7 +25,7 @@ pub fn export(path: &Path, args: &ExportArgs) -> Result<u8, Failure> {
 }
 
 /// Creates a file completely or not at all.
-pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let write = || {
         let (folder, name) = system::create::split(path)?;
         let folder = system::create::Folder::open(&folder)?;

@@ -1,8 +1,8 @@
-//! `bakeoff profile FILE`: converts a trace to a workload file that a person can edit.
+//! `bakeoff profile`: converts a trace, or the shape of a folder's tree (`crate::tree_profile`), to a workload file that a person can edit.
 //! In: a trace. Out: a workload file with the same numbers of files, sizes and shares; differences from a replay are printed.
 
 use super::export::write_new;
-use crate::args::ProfileArgs;
+use crate::args::{ProfileArgs, TreeArgs};
 use crate::failure::Failure;
 use crate::fio_jobs::name_of;
 use crate::traces;
@@ -13,18 +13,34 @@ use trace::{Profile, Trace};
 const LEAST_BLOCK: u64 = 512;
 
 /// Writes the workload file.
+///
+/// # Errors
+/// The trace or the folder cannot be read, or the file exists.
 pub fn profile(args: &ProfileArgs) -> Result<u8, Failure> {
-    let trace = traces::read(&args.trace)?;
+    if args.source.is_dir() {
+        return crate::tree_profile::profile(args);
+    }
+    let TreeArgs { files, limit, time, cross_mounts, json } = &args.tree;
+    if files.is_some() || limit.is_some() || time.is_some() || *cross_mounts || *json {
+        let source = args.source.display();
+        return Err(Failure::usage(format!(
+            "{source} is not a folder: --files, --limit, --time, --cross-mounts and --json need one"
+        )));
+    }
+    let trace = traces::read(&args.source).map_err(|mut failure| {
+        failure.text += "; name a trace or a folder";
+        failure
+    })?;
     let profile = Profile::of(&trace);
-    let to = args.output.clone().unwrap_or_else(|| args.trace.with_extension("toml"));
-    let name = format!("profile-{}", name_of(&args.trace));
+    let to = args.output.clone().unwrap_or_else(|| args.source.with_extension("toml"));
+    let name = format!("profile-{}", name_of(&args.source));
     let text = heading(&trace, &profile) + &workload(&name, &trace, &profile);
     workload::Workload::parse(&text, &to.display().to_string()).map_err(|problem| {
-        Failure::new(format!("{}: the trace cannot be written as a workload: {problem}", args.trace.display()))
+        Failure::new(format!("{}: the trace cannot be written as a workload: {problem}", args.source.display()))
     })?;
     write_new(&to, text.as_bytes())?;
     print!("{}", table(&profile));
-    let [made, of] = [&to, &args.trace].map(|path| path.to_string_lossy().into_owned());
+    let [made, of] = [&to, &args.source].map(|path| path.to_string_lossy().into_owned());
     let run = crate::text::line_of(&["bakeoff".into(), "run".into(), made, of]);
     println!("Wrote the workload {}. To run it and the replay of the trace: {run} --fs ext4,xfs,btrfs", to.display());
     Ok(0)
