@@ -6,7 +6,7 @@ TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 BAKEOFF = $(TARGET)/release/bakeoff
 OUT ?= bakeoff-report
 
-.PHONY: reference run test test-all mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
+.PHONY: reference run test test-all mpi mpi-test bench-ranks long fuzz torture lint build packages guest-packages openzfs bcachefs test-packages recipes bench simulate slices replay-error answer powercut faults gallery judge-real dist clean-root image crates rustdoc install clean
 
 run: packages build
 	$(BAKEOFF) run --report $(OUT)
@@ -97,6 +97,11 @@ simulate:
 # Whether phases in slices measure the same as in one piece; as root, most of a quarter of an hour.
 slices: packages build
 	scripts/slices $(BAKEOFF)
+
+# Replays held against the programs that they were recorded from: the tables of docs/own-work.md; as root, about ten minutes. REPLAY="--programs git --samples 3".
+replay-error: packages recipes build
+	@scripts/packages replay
+	scripts/replay-error $(BAKEOFF) $(REPLAY)
 
 # How well and how soon the quick plan answers, against its goals: results/answer.md; as root, about three hours on a machine without other work.
 # It can be done in parts: ANSWER="--in quiet --runs-300 0", for one.

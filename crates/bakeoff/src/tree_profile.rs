@@ -12,6 +12,7 @@ use crate::json::{self, Answer};
 use crate::verbs::export::write_new;
 use compared::{Copied, Distribution};
 use records::show_bytes;
+use report::view::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -188,8 +189,10 @@ fn left_out(of: &LeftOut, too_deep: u64) -> Vec<String> {
 
 fn in_words(profile: &TreeProfile, found: &Profile) -> String {
     let TreeProfile { tree, copy, seconds, sampling_seconds, .. } = profile;
-    let totals =
-        |of: &Totals| format!("{} files in {} directories, {}", of.files, of.directories, show_bytes(of.bytes));
+    let totals = |of: &Totals| {
+        let directories = if of.directories == 1 { "directory" } else { "directories" };
+        format!("{} in {} {directories}, {}", plural(of.files as usize, "file"), of.directories, show_bytes(of.bytes))
+    };
     let mut text = format!(
         "{}: {}, {} on disk\nIts copy: {}\n\
          Scanned in {seconds:.1} s ({:.0} files/s), samples read in {sampling_seconds:.1} s\n\n",

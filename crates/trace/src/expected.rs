@@ -33,18 +33,30 @@ pub fn expected(trace: &Trace) -> Expected {
         }
     };
     let added = share(header.overhead.in_all_ns() as f64);
-    counts(added, 0.5, format!("recording took {:.0} % of the time, and how much of it is an estimate", 100.0 * added));
+    counts(
+        added,
+        0.5,
+        format!("recording took about {:.0} % of the time, which is estimated and left out", 100.0 * added),
+    );
     if !header.think_on_processor {
         counts(1.0, 0.2, "strace does not show whether a thread computes or waits between its calls".into());
     }
     let hand_overs = share(waits(trace) as f64 * HAND_OVER);
     counts(hand_overs, 0.5, format!("threads and processes wait for each other {} times", waits(trace)));
-    let clock = share(paced(trace) as f64);
+    let syncs = if hand_overs > WORTH { share(synced(trace) as f64) } else { 0.0 };
     counts(
-        clock,
-        0.15,
-        format!("a thread that sleeps by its own clock for {:.0} % of the time wakes others", 100.0 * clock),
+        syncs,
+        1.0,
+        "its syncs collect the work of others: a replay makes as many as were recorded, however long they take".into(),
     );
+    let clock = paced(trace);
+    let [working, timer] = [clock.working, clock.timer].map(|ns| share(ns as f64));
+    counts(
+        working,
+        1.0,
+        format!("a thread that works on files sleeps by its own clock for {:.0} % of the time", 100.0 * working),
+    );
+    counts(timer, 0.15, format!("a timer that sleeps for {:.0} % of the time wakes others", 100.0 * timer));
     if !header.unseen.is_empty() {
         counts(1.0, 0.2, "not all of its work is replayed (see above)".into());
     }
@@ -56,20 +68,47 @@ fn waits(trace: &Trace) -> usize {
     trace.actions.iter().filter(|action| action.call == Call::Wait && !action.after.is_empty()).count()
 }
 
-/// Most nanoseconds that a thread sleeps by its own clock, among the threads for which others wait.
-fn paced(trace: &Trace) -> u64 {
-    let mut slept: HashMap<u32, u64> = HashMap::new();
-    let mut paces: HashMap<u32, u64> = HashMap::new();
+/// Most nanoseconds that a thread spends in calls that make data durable.
+fn synced(trace: &Trace) -> u64 {
+    let mut threads: HashMap<u32, u64> = HashMap::new();
+    for action in trace.actions.iter().filter(|action| matches!(action.call.name(), "fsync" | "fdatasync" | "sync")) {
+        *threads.entry(action.thread).or_default() += action.took_ns;
+    }
+    threads.into_values().max().unwrap_or(0)
+}
+
+/// Nanoseconds of sleep by threads' own clocks: the most of a thread that works on files, and of another for which threads wait.
+#[derive(Default)]
+struct Paced {
+    working: u64,
+    timer: u64,
+}
+
+fn paced(trace: &Trace) -> Paced {
+    #[derive(Default, Clone)]
+    struct Seen {
+        slept: u64,
+        /// What it slept until the last action for which others wait.
+        paces: u64,
+        works: bool,
+    }
+    let mut threads: HashMap<u32, Seen> = HashMap::new();
     for action in &trace.actions {
-        if let Call::Sleep(Sleep { ns, wakes: false }) = action.call {
-            *slept.entry(action.thread).or_default() += ns;
+        let thread = threads.entry(action.thread).or_default();
+        match action.call {
+            Call::Sleep(Sleep { ns, wakes: false }) => thread.slept += ns,
+            Call::Sleep(_) | Call::Start { .. } | Call::Tell | Call::Wait => {}
+            _ => thread.works = true,
         }
         for other in &action.after {
-            let by = trace.actions[*other as usize].thread;
-            paces.insert(by, slept.get(&by).copied().unwrap_or(0));
+            let by = threads.entry(trace.actions[*other as usize].thread).or_default();
+            by.paces = by.slept;
         }
     }
-    paces.into_values().max().unwrap_or(0)
+    threads.into_values().fold(Paced::default(), |most, thread| match thread.works {
+        true => Paced { working: most.working.max(thread.slept), ..most },
+        false => Paced { timer: most.timer.max(thread.paces), ..most },
+    })
 }
 
 #[cfg(test)]
@@ -96,6 +135,12 @@ mod tests {
         let sleep = action(0, Call::Sleep(Sleep { ns: 800_000, wakes: false }), &[]);
         let paced = trace(vec![sleep.clone(), action(0, Call::Tell, &[]), action(1, Call::Wait, &[1])]);
         assert_eq!((expected(&paced).percent, expected(&paced).reasons.len()), (22, 1));
+        let works = trace(vec![action(0, Call::Sync, &[]), sleep.clone()]);
+        assert_eq!(expected(&works).percent, 90);
+        let sync = Action { took_ns: 500_000, ..action(0, Call::Fdatasync { handle: 0 }, &[]) };
+        let mut commits = vec![action(0, Call::Tell, &[]), sync];
+        commits.extend((0..100).map(|_| action(1, Call::Wait, &[0])));
+        assert_eq!((expected(&trace(commits.clone())).percent, expected(&trace(commits)).reasons.len()), (85, 2));
         let unheard = trace(vec![action(0, Call::Tell, &[]), action(1, Call::Wait, &[0]), sleep]);
         assert!(expected(&unheard).reasons.is_empty(), "{:?}", expected(&unheard));
         let mut slow = trace(Vec::new());
