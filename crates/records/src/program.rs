@@ -15,8 +15,8 @@ pub use command::{
     USABLE_SHARE,
 };
 pub use fileset::{
-    Class, Content, Directories, Fileset, LEVELS_LIMIT, Layout, Names, Pattern, Size, level_counts, tree_problem,
-    values_in_classes,
+    Class, Content, Directories, Fileset, LEVELS_LIMIT, Layout, Names, Pattern, Size, files_of_levels, level_counts,
+    tree_problem, values_in_classes,
 };
 pub use needs::{Need, VolumeTool};
 pub use replay::Replay;

@@ -41,8 +41,9 @@ pub fn expected(trace: &Trace) -> Expected {
     if !header.think_on_processor {
         counts(1.0, 0.2, "strace does not show whether a thread computes or waits between its calls".into());
     }
-    let hand_overs = share(waits(trace) as f64 * HAND_OVER);
-    counts(hand_overs, 0.5, format!("threads and processes wait for each other {} times", waits(trace)));
+    let waits = waits(trace);
+    let hand_overs = share(waits as f64 * HAND_OVER);
+    counts(hand_overs, 0.5, format!("threads and processes wait for each other {waits} times"));
     let syncs = if hand_overs > WORTH { share(synced(trace) as f64) } else { 0.0 };
     counts(
         syncs,
@@ -85,7 +86,7 @@ struct Paced {
 }
 
 fn paced(trace: &Trace) -> Paced {
-    #[derive(Default, Clone)]
+    #[derive(Default)]
     struct Seen {
         slept: u64,
         /// What it slept until the last action for which others wait.

@@ -228,10 +228,7 @@ impl Watched {
             .events
             .iter()
             .position(|event| matches!(event, Event::Birth { parent, .. } if *parent == self.process));
-        let begins = |event: &Event| match event {
-            Event::Call(seen) => seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process,
-            _ => false,
-        };
+        let begins = |event: &Event| matches!(event, Event::Call(seen) if self.is_exec(seen));
         let after = first_child.unwrap_or(self.events.len());
         let begin = self.events[after..].iter().position(begins).map_or(self.events.len(), |at| after + at);
         let command = self.events.split_off(begin);
@@ -249,8 +246,12 @@ impl Watched {
 
     /// When the command itself began, with the exec of its program.
     fn begin(&self) -> u64 {
-        let executed = |seen: &&Seen| seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process;
-        self.calls().find(executed).map_or(0, |seen| seen.end)
+        self.calls().find(|seen| self.is_exec(seen)).map_or(0, |seen| seen.end)
+    }
+
+    /// Whether the command's process started a program with this call.
+    fn is_exec(&self, seen: &Seen) -> bool {
+        seen.call == libc::SYS_execve && seen.result == 0 && seen.thread == self.process
     }
 }
 

@@ -82,17 +82,6 @@ impl Histogram {
         self.bins.last().map_or(0, |bin| bin.most)
     }
 
-    /// The value that this share of all values does not exceed, to the precision of a bin; 0 if there are no values.
-    pub fn quantile(&self, share: f64) -> u64 {
-        let wanted = (share * self.count() as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let reached = self.bins.iter().find(|bin| {
-            seen += bin.count;
-            seen >= wanted
-        });
-        reached.map_or(0, |bin| bin.most)
-    }
-
     /// The share of values from `least` to `most`, both included. Exact if both are limits of bins, as powers of two are.
     pub fn share(&self, least: u64, most: u64) -> f64 {
         let within = self.bins.iter().filter(|bin| bin.count > 0 && (least..=most).contains(&bin.least));
@@ -187,9 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_and_shares_count_values() {
+    fn shares_count_values() {
         let histogram = of(0..100);
-        assert_eq!((histogram.quantile(0.0), histogram.quantile(0.1), histogram.largest()), (0, 9, 99));
+        assert_eq!(histogram.largest(), 99);
         assert!((histogram.share(0, 31) - 0.32).abs() < 1e-12);
     }
 }

@@ -6,7 +6,8 @@ use crate::compile::{Outcome, identifier, optional};
 use crate::data;
 use crate::error::Problem;
 use crate::program::{
-    Class, Content, Directories, Fileset, Layout, Names, Size, level_counts, tree_problem, values_in_classes,
+    Class, Content, Directories, Fileset, Layout, Names, Size, files_of_levels, level_counts, tree_problem,
+    values_in_classes,
 };
 use crate::quantity::{QUANTITY_LIMIT, Scope, Unit, evaluate};
 use crate::scope::{choice, number, text, truth};
@@ -165,7 +166,7 @@ fn layout(raw: &RawFileset, files: u64, scope: &Scope) -> Outcome<Layout> {
                 Problem::new(format!("fileset `{}`: {}", raw.name.get_ref(), problem.problem)).at(layout.span())
             };
             let levels = levels.map_err(in_tree)?;
-            let held = tree::files(&levels);
+            let held = files_of_levels(&levels);
             let none = (held == 0).then(|| "its tree holds no files".to_owned());
             if let Some(problem) = none.or_else(|| tree_problem(&levels, held)) {
                 return Err(in_tree(Problem::new(problem)));

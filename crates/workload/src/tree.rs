@@ -2,20 +2,15 @@
 //! In: levels of directories with their numbers of files, and a number of files. Out: levels with exactly so many files, whose directories are
 //! a systematic sample: the shares of levels, and of directories with many and few files, are kept as closely as whole numbers allow.
 
-use crate::program::Directories;
+use crate::program::{Directories, files_of_levels};
 
 /// Share of all files from which directories that are too few for a sample are kept as one smaller directory.
 const LARGE_SHARE: f64 = 0.005;
 
-/// Files in all directories.
-pub(crate) fn files(levels: &[Vec<Directories>]) -> u64 {
-    levels.iter().flatten().fold(0, |sum: u64, each| sum.saturating_add(each.count.saturating_mul(each.files)))
-}
-
 /// The tree with this many files; equal to the given one if that has so many. The given tree must have files, and one directory on its
 /// first level.
 pub(crate) fn scaled(levels: &[Vec<Directories>], wanted: u64) -> Vec<Vec<Directories>> {
-    let held = files(levels);
+    let held = files_of_levels(levels);
     if held == wanted || held == 0 {
         return levels.to_vec();
     }
@@ -51,7 +46,7 @@ pub(crate) fn scaled(levels: &[Vec<Directories>], wanted: u64) -> Vec<Vec<Direct
 
 /// Makes the sum of files exact: classes with most files get a few more or fewer, first by at most half, then by as much as it takes.
 fn fit(levels: &mut [Vec<Directories>], wanted: u64) {
-    let mut rest = i128::from(wanted) - i128::from(files(levels));
+    let mut rest = i128::from(wanted) - i128::from(files_of_levels(levels));
     for part in [2, 1] {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, level) in levels.iter().enumerate() {
@@ -97,12 +92,12 @@ mod tests {
 
     #[test]
     fn a_tree_of_its_own_number_of_files_stays_as_it_is() {
-        assert_eq!(scaled(&example(), files(&example())), example());
+        assert_eq!(scaled(&example(), files_of_levels(&example())), example());
     }
 
     #[test]
     fn shares_of_levels_and_of_large_directories_are_kept() {
-        let scaled = scaled(&example(), files(&example()) / 10);
+        let scaled = scaled(&example(), files_of_levels(&example()) / 10);
         assert_eq!(level_counts(&scaled), [1, 4, 51]);
         let largest = scaled[2].iter().map(|each| each.files).max().unwrap();
         assert!((350..=450).contains(&largest), "a tenth of 4,000, not {largest}");

@@ -66,6 +66,11 @@ pub fn level_counts(levels: &[Vec<Directories>]) -> Vec<u64> {
     levels.iter().map(|level| level.iter().fold(0u64, |sum, each| sum.saturating_add(each.count))).collect()
 }
 
+/// Files in all directories of a tree.
+pub fn files_of_levels(levels: &[Vec<Directories>]) -> u64 {
+    levels.iter().flatten().fold(0u64, |sum, each| sum.saturating_add(each.count.saturating_mul(each.files)))
+}
+
 /// Why levels are no tree of so many files; None if they are one.
 pub fn tree_problem(levels: &[Vec<Directories>], files: u64) -> Option<String> {
     let counts = level_counts(levels);
@@ -79,7 +84,7 @@ pub fn tree_problem(levels: &[Vec<Directories>], files: u64) -> Option<String> {
     if counts.windows(2).map(longest).sum::<u64>() > PATH_LIMIT {
         return Some(format!("paths of directories in its tree are longer than {PATH_LIMIT} bytes"));
     }
-    let sum = levels.iter().flatten().fold(0u64, |sum, each| sum.saturating_add(each.count.saturating_mul(each.files)));
+    let sum = files_of_levels(levels);
     (sum != files).then(|| format!("the directories of its tree hold {sum} files instead of {files}"))
 }
 
