@@ -218,7 +218,7 @@ pub struct Opened {
 
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Opened, Failure> {
-    let by_turns = plan.turns == Turns::Slice && plan.contenders.len() > 1;
+    let by_turns = plan.turns != Turns::Trial && plan.contenders.len() > 1;
     let one_by_one = by_turns.then(|| why_one_by_one(plan, filesystems)).flatten();
     let together = by_turns && one_by_one.is_none();
     let inner: Box<dyn Venue> = match split::device(plan, filesystems) {

@@ -13,7 +13,7 @@ use workload::quantity::show_bytes;
 /// The device that a run of this plan splits; `None` if it splits none.
 pub fn device<'p>(plan: &'p ResolvedPlan, filesystems: &Registry) -> Option<&'p Path> {
     let Place::Device { path } = &plan.place else { return None };
-    let is_split = plan.split && plan.turns == Turns::Slice && why_not(plan, filesystems).is_none();
+    let is_split = plan.split && plan.turns != Turns::Trial && why_not(plan, filesystems).is_none();
     is_split.then_some(path.as_path())
 }
 

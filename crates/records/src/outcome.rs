@@ -57,6 +57,13 @@ pub struct PhaseOutcome {
     pub slices_ns: Vec<u64>,
 }
 
+impl PhaseOutcome {
+    /// Number of slices: 1 for a pass that was not divided.
+    pub fn slices(&self) -> usize {
+        self.slices_ns.len().max(1)
+    }
+}
+
 /// One run of a program.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -65,6 +65,9 @@ pub enum Turns {
     /// Slices: all contenders are mounted at the same time. Phases over many items are divided into slices of a fraction of a second, each
     /// measured on all contenders before the next; an indivisible phase is one slice.
     Slice,
+    /// As slices, but every second contender of the plan takes its slices of a phase in one piece, in the place of one of them: with the same
+    /// contender under two names this shows what slices change.
+    Mixed,
 }
 
 impl Turns {

@@ -465,6 +465,7 @@ impl Run<'_> {
             work: compiled,
             seed: order::content_seed(plan.seed, block, work),
             place: (block, one.position as u32),
+            in_one_piece: plan.turns == Turns::Mixed && one.contender % 2 == 1,
             attempt: one.attempt,
             steady: plan.sampling.steady,
             repetitions,

@@ -4,6 +4,7 @@
 use crate::agent::Agent;
 use crate::clock::{Clock, wait_unless};
 use crate::evidence::{self, Before};
+use crate::order;
 use crate::passes::{Passes, are_enough};
 use crate::steady;
 use crate::venue::{Venue, VenueError};
@@ -33,6 +34,8 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Round, and position within it.
     pub place: (u32, u32),
+    /// Whether all slices of a phase are done at once, in the turn of one of them.
+    pub in_one_piece: bool,
     /// Repetition after a disturbance.
     pub attempt: u32,
     /// Whether phases over blocks are repeated until they are steady.
@@ -51,6 +54,14 @@ pub struct Job<'a> {
     pub stop: Stop,
     /// The clocks.
     pub clock: &'a dyn Clock,
+}
+
+impl Job<'_> {
+    /// The turn of a phase in which all its slices are done at once: every turn equally often, so that these are not always earlier or later than
+    /// the slices of other contenders.
+    fn turn_of_all(&self, phase: usize, slices: u32) -> u32 {
+        order::shuffled(self.seed, self.place.0, phase, slices as usize)[0] as u32
+    }
 }
 
 /// How a trial ended that is not stored.
@@ -117,7 +128,7 @@ pub fn perform_together<'l>(
         if count > 1 {
             trials.iter_mut().for_each(|trial| trial.makes_ready(index));
         }
-        for order in turns.by_ref().take(count as usize) {
+        for (slice, order) in turns.by_ref().take(count as usize).enumerate() {
             for &number in order {
                 // The run ends anyway; further work of the others would be lost.
                 if trials.iter().any(Trial::ends_the_run) {
@@ -125,7 +136,7 @@ pub fn perform_together<'l>(
                 }
                 let trial = &mut trials[number];
                 watcher.news(News::Turn { contender: label(trial.job.contender), workload });
-                trial.turn(index, count, watcher);
+                trial.turn(index, (slice as u32, count), watcher);
             }
         }
     }
@@ -223,12 +234,17 @@ impl<'a> Trial<'a> {
         self.took_since(began);
     }
 
-    /// One turn of a phase that is divided into so many slices, or the whole of an undivided one.
-    fn turn(&mut self, index: usize, slices: u32, watcher: &mut dyn Watcher) {
+    /// One turn of a phase: number `slice` of so many slices, or the whole of an undivided phase.
+    fn turn(&mut self, index: usize, (slice, slices): (u32, u32), watcher: &mut dyn Watcher) {
         if slices == 1 {
             self.phase(index, watcher);
             return self.rests();
         }
+        let slices = match self.job.in_one_piece {
+            false => slices,
+            true if slice == self.job.turn_of_all(index, slices) => 1,
+            true => return,
+        };
         let began = self.job.clock.steady();
         if let (Some(stage), Some(at_work), None) = (&mut self.stage, &mut self.at_work, &self.trouble)
             && let Err(error) = at_work.slice(&mut **stage, self.job, (index, slices), &mut self.record, watcher)

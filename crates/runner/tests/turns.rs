@@ -107,6 +107,17 @@ fn contenders_take_turns_slice_by_slice_and_caches_are_emptied_before_the_first(
 }
 
 #[test]
+fn of_mixed_turns_every_second_contender_takes_its_slices_at_once() {
+    let bakeoff = Bakeoff::new(1).mixed();
+    let (ended, _) = bakeoff.run();
+    assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
+    let slices = bakeoff.slices();
+    assert_eq!(slices.len(), 5, "{slices:?}");
+    assert!(slices.iter().all(|engine| *engine == slices[0]), "{slices:?}");
+    assert!(bakeoff.trials().iter().all(|trial| trial.phases.len() == 2 && trial.closing.is_some()));
+}
+
+#[test]
 fn a_round_of_slices_that_is_stopped_keeps_nothing_and_is_done_again() {
     let bakeoff = Bakeoff::new(2).by_slices().stopping_after(2);
     let (ended, _) = bakeoff.run();

@@ -209,6 +209,9 @@ pub enum Turns {
     Trial,
     /// A slice of a phase on all contenders, then the next slice
     Slice,
+    /// As slices, but every second contender takes all slices of a phase at once (scripts/slices)
+    #[value(hide = true)]
+    Mixed,
 }
 
 impl Turns {
@@ -217,6 +220,7 @@ impl Turns {
         match self {
             Self::Trial => records::Turns::Trial,
             Self::Slice => records::Turns::Slice,
+            Self::Mixed => records::Turns::Mixed,
         }
     }
 }

@@ -154,7 +154,7 @@ fn order(plan: &ResolvedPlan) {
 
 /// How contenders take turns, if there are several.
 fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
-    if plan.turns == Turns::Slice && plan.contenders.len() > 1 {
+    if plan.turns != Turns::Trial && plan.contenders.len() > 1 {
         match place::why_one_by_one(plan, &catalogue.filesystems) {
             None => println!("Turns: by slices of a phase; all contenders are mounted at the same time"),
             Some(why) => println!("Turns: by whole trials: {why}"),

@@ -31,7 +31,7 @@ impl Line<'_> {
     }
 }
 
-fn columns<'a>() -> [Column<Line<'a>>; 44] {
+fn columns<'a>() -> [Column<Line<'a>>; 45] {
     [
         ("run", |line| line.run.to_owned()),
         ("trial", |line| line.number.to_string()),
@@ -49,6 +49,7 @@ fn columns<'a>() -> [Column<Line<'a>>; 44] {
         ("cache", |line| line.phase.cache.name().into()),
         ("preparation", |line| line.phase.preparation.to_string()),
         ("pass", |line| line.phase.outcome.pass.to_string()),
+        ("slices", |line| line.phase.outcome.slices().to_string()),
         ("unit", |line| line.facts.map_or(line.phase.figure.base_unit(), PhaseFacts::unit).into()),
         ("value", |line| number::maybe(line.facts.and_then(|facts| samples::judged(line.trial, line.phase, facts)))),
         ("value_returned", |line| line.figure(samples::returned)),

@@ -110,6 +110,7 @@ impl RowContext<'_> {
                 returned: samples::returned(phase, facts),
                 durable: samples::durable(phase, facts),
                 cpu: samples::cpu_percent(phase),
+                slices: Some(phase.outcome.slices()),
                 counts: self.counting.contains(&number) && phase.counts(),
                 disturbed: disturbance(trial, phase),
             })
@@ -130,6 +131,7 @@ impl RowContext<'_> {
                 returned: None,
                 durable: None,
                 cpu: None,
+                slices: None,
                 counts: true,
                 disturbed: sample.disturbed.then(|| "disturbed".into()),
             })

@@ -203,6 +203,13 @@ impl Bakeoff {
         this
     }
 
+    /// As [`Self::by_slices`], with every second contender in one piece.
+    pub fn mixed(self) -> Self {
+        let mut this = self.by_slices();
+        this.plan.turns = Turns::Mixed;
+        this
+    }
+
     /// Process ids of the engines that carried out the slices, in order.
     pub fn slices(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.path().join("engine.slices")).unwrap_or_default();
