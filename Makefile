@@ -18,7 +18,7 @@ packages:
 	@scripts/packages run
 
 test-packages:
-	@scripts/packages run guests test recipes
+	@scripts/packages run guests layers test recipes
 
 # The programs that workloads run: git, SQLite, PostgreSQL and others.
 recipes:
@@ -26,7 +26,7 @@ recipes:
 
 # What virtual machines need, and the tools of the filesystems that run in them.
 guest-packages:
-	@scripts/packages guests
+	@scripts/packages guests layers
 
 # OpenZFS for guests: its module built, its tools unpacked, from Debian's contrib; nothing is installed but what building needs.
 # 2.1 for debian:6.1 and 2.4 for debian:6.12; KERNELS=debian:6.12 makes one of them.

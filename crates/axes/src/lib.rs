@@ -16,23 +16,26 @@ mod mount;
 mod queue;
 mod scheduler;
 mod size;
+mod stack;
 
 pub use axis::{About, Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Seen, Takes};
 pub use devices::{DEVICES, MOST_DEVICES, devices};
 pub use disk::{described, disk_name, disks};
 pub use guest::{BOOTED, CLOCK, INSTRUCTIONS, OF_GUESTS, START};
 pub use size::exact_size;
+pub use stack::{STACK, disks_of, stack};
 
 use records::Contender;
 
 /// Every axis, in the order in which contenders are multiplied and labels are written.
-static TABLE: [&dyn Axis; 12] = [
+static TABLE: [&dyn Axis; 13] = [
     &disk::ModelledDisk,
     &devices::Devices,
     &mkfs::Mkfs,
     &mount::Mount,
     &device::Device,
     &memory::Memory,
+    &stack::Layers,
     &kernel::Kernel,
     &guest::Start,
     &guest::Clock,

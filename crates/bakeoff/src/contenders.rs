@@ -71,6 +71,7 @@ pub fn entries(
     let apart = "figures of a modelled disk are never ranked with those of a real one";
     all_or_none(&contenders, modelled, apart)?;
     contenders.iter().try_for_each(staging::check_disk)?;
+    contenders.iter().try_for_each(staging::check_layers)?;
     // Instruction counts and times are figures of different operations, and every contender of a run has the same operations.
     let apart = "--count-instructions applies to all contenders or to none";
     all_or_none(&contenders, is_counted, apart)?;

@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn virtual_machines_run_together_where_their_memory_is_there() {
-        let of_one = staging::guests_memory(1);
-        assert_eq!((why_no_memory(0, 0), why_no_memory(1, 0), why_no_memory(3, 3 * of_one)), (None, None, None));
-        let why = why_no_memory(3, 3 * of_one - 1).expect("one byte is missing");
+        let of_three = staging::guests_memory(3);
+        assert_eq!((why_no_memory(0, 0), why_no_memory(1, 0), why_no_memory(3, of_three)), (None, None, None));
+        let why = why_no_memory(3, of_three - 1).expect("one byte is missing");
         assert!(why.starts_with("3 virtual machines take up to "), "{why}");
     }
 }

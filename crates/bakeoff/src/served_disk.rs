@@ -143,6 +143,7 @@ fn takes_part(contender: &Contender) -> Result<(), Failure> {
     let asks = |name: &str| contender.axes.contains_key(name);
     let refused = [
         (axes::devices(contender) > 1, "devices", "needs several devices, and this test has one disk"),
+        (axes::disks_of(contender) > 1, "stack", "needs several disks, and this test has one"),
         (asks("disk"), "disk", "needs a modelled disk, but this test uses its own disk, which is not modelled"),
         (is_aged, "age", "is aged, and this test uses only fresh filesystems"),
         (is_filled, "fill", "is filled beforehand, and this test uses only fresh filesystems"),

@@ -232,4 +232,8 @@ impl<T: Transport> Remountable for Remote<T> {
     fn check_unmounted(&mut self) -> Result<Closing, StagingError> {
         self.conversation().ask(&Ask::Check)
     }
+
+    fn close_layers(&mut self) -> Result<(), StagingError> {
+        self.conversation().ask(&Ask::CloseLayers)
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) mod dry_run;
 mod failed_below;
 mod handing;
 mod inspect;
+pub(crate) mod layers;
 mod limits;
 pub(crate) mod members;
 pub(crate) mod prepared;
@@ -110,6 +111,8 @@ pub(crate) struct State {
     /// The server of a modelled disk, with the image in it.
     pub modelled: Option<Modelled>,
     pub daemon: Option<Daemon>,
+    /// Layers below the filesystem, from the disks upward.
+    pub layers: layers::Layers,
     /// Prefix of the filesystem's commands, if its tools are in a folder of their own.
     pub tools: Vec<String>,
     pub mounted: bool,
@@ -507,6 +510,7 @@ impl Target {
         if let Some(daemon) = state.daemon.take() {
             daemon.end(&self.journal, &mut self.mark);
         }
+        problems.extend(self.close_layers(&mut state.layers));
         for image in state.image.take().into_iter().chain(state.more_images()) {
             let patience = if state.is_held { Duration::ZERO } else { PATIENCE };
             match self.remove_image(&image, patience) {

@@ -205,6 +205,7 @@ impl Staged for Stage<'_> {
     }
 
     fn mount_state(&mut self) -> Result<Duration, StagingError> {
+        self.reopen_layers()?;
         self.forget()?;
         Ok(self.recover()? + self.put_back()?)
     }

@@ -186,7 +186,7 @@ fn costs(plan: &ResolvedPlan) {
     );
     ageing(plan);
     if let Place::Image { bytes, .. } = &plan.place {
-        let most = plan.contenders.iter().map(|entry| axes::devices(&entry.asked)).max().unwrap_or(1);
+        let most = plan.contenders.iter().map(|entry| axes::disks_of(&entry.asked)).max().unwrap_or(1);
         let images = if most > 1 { format!("{most} images at a time, each") } else { "one image at a time,".into() };
         println!("Space: {images} sparse, {} at most", show_bytes(*bytes));
     }

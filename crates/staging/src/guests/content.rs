@@ -11,6 +11,7 @@ use super::slim::slim;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
 use crate::filesystems::tools;
+use layers::Layer;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,7 +21,7 @@ use system::command::find_program;
 use system::{Command, Journal};
 
 /// Programs that staging runs for every filesystem, and those in the scripts of descriptions.
-const PROGRAMS: [&str; 31] = [
+const PROGRAMS: [&str; 33] = [
     "sh",
     "mount",
     "umount",
@@ -40,6 +41,8 @@ const PROGRAMS: [&str; 31] = [
     "sleep",
     "head",
     "tail",
+    "tr",
+    "sfdisk",
     "dd",
     "truncate",
     "nsenter",
@@ -61,15 +64,20 @@ const FILES: [&str; 5] = ["/etc/mke2fs.conf", "/etc/ld.so.cache", "/etc/passwd",
 const OPENED_AT_RUN_TIME: [&str; 2] = ["/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib/aarch64-linux-gnu/libgcc_s.so.1"];
 
 /// Writes the archive for one kernel and these filesystems.
-pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> Result<(), StagingError> {
+pub(crate) fn write(
+    kernel: &Kernel,
+    (filesystems, layers): (&[&Filesystem], &[&Layer]),
+    to: &Path,
+) -> Result<(), StagingError> {
     let failed = |error: std::io::Error| StagingError::file("write the guest's initial root", to, error);
     let mut archive = Archive::new(BufWriter::new(File::create(to).map_err(failed)?));
     skeleton(&mut archive).map_err(failed)?;
     let program =
         std::env::current_exe().map_err(|error| StagingError::file("find", Path::new("/proc/self/exe"), error))?;
     add_file(&mut archive, &program, Path::new(PROGRAM))?;
-    let tools: Vec<PathBuf> =
-        programs(filesystems, &kernel.name).iter().filter_map(|name| find_program(name)).collect();
+    let of_layers = layers.iter().flat_map(|layer| &layer.tools).map(|tool| tool.program.clone());
+    let names = programs(filesystems, &kernel.name).into_iter().chain(of_layers);
+    let tools: Vec<PathBuf> = names.filter_map(|name| find_program(&name)).collect();
     add_programs(&mut archive, &program, &tools)?;
     for filesystem in filesystems {
         add_unpacked(&mut archive, filesystem, &kernel.name)?;
@@ -79,7 +87,7 @@ pub(crate) fn write(kernel: &Kernel, filesystems: &[&Filesystem], to: &Path) -> 
     for path in files.map(Path::new).filter(|path| path.is_file()) {
         add_file(&mut archive, path, path)?;
     }
-    let modules = modules(kernel, filesystems)?;
+    let modules = modules(kernel, filesystems, layers)?;
     archive.file(Path::new(MODULES_FILE), 0o644, modules.load.join("\n").as_bytes()).map_err(failed)?;
     for (path, place) in &modules.files {
         add_file(&mut archive, path, place)?;

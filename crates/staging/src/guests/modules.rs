@@ -5,6 +5,7 @@
 use super::kernel::Kernel;
 use crate::error::StagingError;
 use crate::filesystems::description::Filesystem;
+use layers::Layer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,11 @@ pub(super) struct Modules {
 }
 
 /// The needed modules, with all their dependencies.
-pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Modules, StagingError> {
+pub(super) fn modules(
+    kernel: &Kernel,
+    filesystems: &[&Filesystem],
+    layers: &[&Layer],
+) -> Result<Modules, StagingError> {
     let Some(folder) = &kernel.modules else {
         return Ok(Modules { files: Vec::new(), load: Vec::new() });
     };
@@ -53,6 +58,7 @@ pub(super) fn modules(kernel: &Kernel, filesystems: &[&Filesystem]) -> Result<Mo
     let wanted = filesystems
         .iter()
         .flat_map(|fs| fs.guest.modules.iter().map(String::as_str).chain([fs.kernel.as_str()]))
+        .chain(layers.iter().flat_map(|layer| layer.kernel.iter().chain(&layer.modules)).map(String::as_str))
         .chain(MODULES);
     let mut load: Vec<String> = Vec::new();
     let mut paths: BTreeSet<&str> = BTreeSet::new();
@@ -170,7 +176,7 @@ mod tests {
         };
         let mut jfs = crate::Registry::embedded().expect("good").get("ext2").expect("known").clone();
         jfs.kernel = "jfs".into();
-        let found = modules(&kernel, &[&jfs]).expect("the list can be read");
+        let found = modules(&kernel, &[&jfs], &[]).expect("the list can be read");
         assert_eq!(found.load, ["jfs", "virtio_console"]);
         let places: Vec<String> = found.files.iter().map(|(_, place)| place.display().to_string()).collect();
         assert!(places.contains(&"/lib/modules/1.0/kernel/fs/nls/nls_base.ko".to_string()), "{places:?}");
@@ -201,7 +207,7 @@ mod tests {
             modules: Some(folder.path().into()),
         };
         let registry = crate::Registry::embedded().expect("good");
-        let found = modules(&kernel, &[registry.get("btrfs").expect("known")]).expect("the lists can be read");
+        let found = modules(&kernel, &[registry.get("btrfs").expect("known")], &[]).expect("the lists can be read");
         let names: BTreeSet<String> =
             found.files.iter().map(|(file, _)| module_name(&file.to_string_lossy())).collect();
         for name in ["btrfs", "raid6_pq", "crc32c_cryptoapi", "blake2b_generic", "libblake2b"] {

@@ -17,6 +17,7 @@ use crate::stage::Down;
 use crate::stage::Stage;
 use crate::stage::target::Target;
 use crate::systems;
+use layers::Layer;
 use records::{Backend, Contender, DiskLateness, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ const COUNTING_BOOT_LIMIT: Duration = Duration::from_secs(300);
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 /// Memory of a guest: half of this machine's, at most this.
 const MOST_MEMORY: u64 = 2 << 30;
+/// Of several at the same time each has at least this.
+const LEAST_OF_SEVERAL: u64 = 1 << 30;
 /// The axis of modelled disks, which are the host's.
 const DISK: &str = "disk";
 /// No ordinary kernel boots with less.
@@ -51,13 +54,20 @@ struct Shared {
     beside: Option<PathBuf>,
     /// Kernel files, and what emulated processors boot instead; None if they boot the file itself.
     unpacked: BTreeMap<PathBuf, Option<PathBuf>>,
-    /// Filesystems that will be staged in each kernel, so that one archive serves them all.
-    expected: BTreeMap<String, BTreeSet<String>>,
+    /// What will be staged in each kernel, so that one archive serves all.
+    expected: BTreeMap<String, Needs>,
     /// Saved guests, of which others start as copies.
     kept: KeptGuests,
+    /// How many run at the same time; 0 and 1 both mean one.
+    at_once: usize,
 }
 
 impl Guests {
+    /// Of which so many run at the same time.
+    pub fn at_once(count: usize) -> Self {
+        Self(Arc::new(Mutex::new(Shared { at_once: count, ..Shared::default() })))
+    }
+
     fn shared(&self) -> MutexGuard<'_, Shared> {
         locked(&self.0)
     }
@@ -67,7 +77,30 @@ impl Guests {
 pub(super) struct Prepared {
     pub kernel: Kernel,
     pub initramfs: PathBuf,
+    needs: Needs,
+}
+
+/// Names of the filesystems and layers that an archive has the tools and modules of.
+#[derive(Debug, Clone, Default)]
+struct Needs {
     filesystems: BTreeSet<String>,
+    layers: BTreeSet<&'static str>,
+}
+
+impl Needs {
+    fn add(&mut self, contender: &Contender) {
+        self.filesystems.insert(contender.filesystem.clone());
+        self.layers.extend(layers_of(contender).iter().map(|layer| layer.name.as_str()));
+    }
+
+    fn cover(&self, contender: &Contender) -> bool {
+        let has_layer = |layer: &&Layer| self.layers.contains(layer.name.as_str());
+        self.filesystems.contains(&contender.filesystem) && layers_of(contender).iter().all(has_layer)
+    }
+}
+
+fn layers_of(contender: &Contender) -> Vec<&'static Layer> {
+    axes::stack(contender).rungs().iter().map(|rung| rung.layer).collect()
 }
 
 /// The connection to a guest: its serial port, and the disk that this machine provides.
@@ -114,7 +147,7 @@ impl Booting {
             initramfs: &self.prepared.initramfs,
             disks: &disks,
             backend: self.backend,
-            memory_bytes: memory(),
+            memory_bytes: memory(disk.target.guests.shared().at_once),
             boot_limit: if self.counts { COUNTING_BOOT_LIMIT } else { BOOT_LIMIT },
             counts: self.counts,
             start: Start::Boot,
@@ -140,7 +173,7 @@ impl Target {
     pub fn expect<'c>(&mut self, contenders: impl IntoIterator<Item = &'c Contender>) {
         for contender in contenders {
             if let Some(kernel) = contender.kernel.clone().filter(|kernel| kernel::is_guest(Some(kernel))) {
-                self.guests.shared().expected.entry(kernel).or_default().insert(contender.filesystem.clone());
+                self.guests.shared().expected.entry(kernel).or_default().add(contender);
             }
         }
     }
@@ -163,7 +196,7 @@ impl Target {
         let description = filesystem.source.clone();
         let kernel = contender.kernel.as_deref().unwrap_or_default();
         let tools = systems::versions_in_guest(filesystem, kernel, &self.journal);
-        let (devices, modelled) = (axes::devices(contender), axes::value(contender, DISK));
+        let (devices, modelled) = (axes::disks_of(contender), axes::value(contender, DISK));
         let beginning = crate::stage::Beginning { label: &label, devices, disk: modelled, ..Default::default() };
         let mut disk = self.begin(&beginning)?.disk();
         disk.target.hand_over()?;
@@ -180,6 +213,8 @@ impl Target {
         let (limit, journal) = (disk.limits().all(), disk.target.journal.clone());
         let mut remote = Remote::stage(Serial { machine, disk, booting, looked: None }, asked, limit, &journal)?;
         remote.transport.tell(&mut remote.setup.found, tried);
+        let emulated = layers_of(contender).into_iter().filter_map(|layer| layer.emulated.clone());
+        remote.setup.found.remarks.extend(emulated.filter(|_| backend == Backend::Emulation));
         remote.setup.found.remarks.extend(tools);
         Ok(remote)
     }
@@ -188,7 +223,7 @@ impl Target {
     pub(super) fn prepared(&mut self, contender: &Contender) -> Result<Prepared, StagingError> {
         let name = contender.kernel.clone().unwrap_or_default();
         let known = self.guests.shared().kernels.get(&name).cloned();
-        if let Some(prepared) = known.filter(|known| known.filesystems.contains(&contender.filesystem)) {
+        if let Some(prepared) = known.filter(|known| known.needs.cover(contender)) {
             return Ok(prepared);
         }
         let kernel = kernel::find(&name, &self.journal)?;
@@ -198,13 +233,23 @@ impl Target {
             let way = filesystem.guest.kernel.as_ref().map(|other| format!("{other} has it")).unwrap_or_default();
             return Err(StagingError::contender(&contender.label, problem, way));
         }
-        let mut filesystems = self.guests.shared().expected.get(&name).cloned().unwrap_or_default();
-        filesystems.insert(contender.filesystem.clone());
+        for layer in layers_of(contender) {
+            if let Some(module) = layer.kernel.iter().find(|module| !kernel_has(&kernel, module)) {
+                let problem = format!(
+                    "the kernel {name} ({}) does not have {module}, which {} needs",
+                    kernel.release, layer.name
+                );
+                return Err(StagingError::contender(&contender.label, problem, "name a kernel that has it (--kernel)"));
+            }
+        }
+        let mut needs = self.guests.shared().expected.get(&name).cloned().unwrap_or_default();
+        needs.add(contender);
         let folder = self.guest_folder()?;
         let initramfs = folder.join(format!("{}.cpio", kernel.release));
-        let described: Vec<_> = filesystems.iter().filter_map(|name| self.registry.get(name).ok()).collect();
-        content::write(&kernel, &described, &initramfs)?;
-        let prepared = Prepared { kernel, initramfs, filesystems };
+        let described: Vec<_> = needs.filesystems.iter().filter_map(|name| self.registry.get(name).ok()).collect();
+        let layers: Vec<&Layer> = needs.layers.iter().filter_map(|name| layers::named(name)).collect();
+        content::write(&kernel, (&described, &layers), &initramfs)?;
+        let prepared = Prepared { kernel, initramfs, needs };
         let mut shared = self.guests.shared();
         shared.kept.forget(&prepared.initramfs);
         shared.kernels.insert(name, prepared.clone());
@@ -289,7 +334,7 @@ impl Target {
             initramfs: &prepared.initramfs,
             disks: &[],
             backend,
-            memory_bytes: memory(),
+            memory_bytes: memory(1),
             boot_limit,
             counts: false,
             start: Start::Boot,
@@ -320,7 +365,7 @@ pub(crate) fn planned(kernel: &str, disks: &[PathBuf], folder: &Path) -> Command
         initramfs: Path::new("SCRATCH/bakeoff-ID-work/KERNEL.cpio"),
         disks,
         backend: Backend::Emulation,
-        memory_bytes: memory(),
+        memory_bytes: memory(1),
         boot_limit: BOOT_LIMIT,
         counts: false,
         start: Start::Boot,
@@ -339,15 +384,16 @@ pub fn kvm_opens() -> Result<(), String> {
 
 /// Bytes of memory that so many guests take at the same time at most.
 pub fn memory_of(guests: usize) -> u64 {
-    memory().saturating_mul(guests as u64)
+    memory(guests).saturating_mul(guests as u64)
 }
 
-/// Half of this machine's memory, within bounds.
-pub(super) fn memory() -> u64 {
+/// Bytes of memory of one of so many guests at the same time: its share of four fifths of this machine's memory, half of it at most, within bounds.
+pub(super) fn memory(guests: usize) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let total = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10;
-    (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
+    let share = (total / 5 * 4 / guests.max(1) as u64).max(LEAST_OF_SEVERAL) >> 20 << 20;
+    (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY).min(share)
 }
 
 /// Only an emulated processor's instructions can be counted.

@@ -114,6 +114,8 @@ pub(crate) enum Ask {
     HasAllDevices,
     /// Run the filesystem's own check while it is unmounted -> [`records::Closing`].
     Check,
+    /// Close the layers below the unmounted filesystem -> nothing. Mounting opens them again.
+    CloseLayers,
     /// Unmount, check, tear down -> [`records::Closing`]. The last request.
     Close,
 }

@@ -168,6 +168,7 @@ impl<R: Read> Serving<'_, R> {
             Ask::DropCaches => self.answer(stage.drop_caches()),
             Ask::Settle => self.answer(stage.settle()),
             Ask::Unmount => self.answer(stage.unmount_only()),
+            Ask::CloseLayers => self.answer(stage.close_layers()),
             Ask::Mount => self.answer(stage.mount_state()),
             Ask::LoseDevice(number) => self.answer(stage.lose_device(number)),
             Ask::HasAllDevices => self.answer(stage.has_all_devices()),

@@ -20,6 +20,7 @@ use crate::ownership::cleanup_journal::Mark;
 use crate::ownership::owned::image_name;
 use crate::stage::around;
 use crate::stage::cold::keeps_pages;
+use crate::stage::layers;
 use crate::stage::recipe::{Commands, Options, Source, Step};
 use crate::stage::split;
 use crate::stage::target::{Where, check};
@@ -87,7 +88,7 @@ fn lines(
     cold: ColdWay,
 ) -> Result<Vec<String>, StagingError> {
     let (mark, journal) = (Mark::new(true)?, Journal::planning());
-    let devices = axes::devices(contender) as usize;
+    let devices = axes::disks_of(contender) as usize;
     let on_image = matches!(place, Where::Image { .. });
     let places = places(place, &mark, devices);
     let mut plan = Plan::of(registry, contender, kept, (places, on_image), &journal)?;
@@ -179,7 +180,7 @@ impl<'a> Plan<'a> {
         if !self.on_image {
             self.add([unsigning(&self.places.device)]);
         }
-        let devices = axes::devices(self.contender) as usize;
+        let devices = axes::disks_of(self.contender) as usize;
         let disks = if devices > 1 { self.places.members.clone() } else { vec![self.places.device.clone()] };
         self.add([guests::planned(kernel, &disks, &mark.folder())]);
         let journal = Journal::planning();
@@ -233,8 +234,10 @@ impl<'a> Plan<'a> {
                 self.add([unsigning(&device)]);
                 self.add(copying_to_device(self.kept, &device));
             }
+            Step::Build => self.print_layers(),
             Step::Make => {
-                self.add((!self.on_image).then(|| unsigning(&device)));
+                let has_layers = !axes::stack(self.contender).rungs().is_empty();
+                self.add((!self.on_image && !has_layers).then(|| unsigning(&device)));
                 self.add(self.own.iter().map(|taken| unsigning(&taken.device.path)));
                 self.add(self.commands().map(Commands::make_own).unwrap_or_default());
                 self.add(self.commands().map(Commands::make));
@@ -249,6 +252,23 @@ impl<'a> Plan<'a> {
             Step::Empty | Step::Copy | Step::Describe => {}
         }
         Ok(())
+    }
+
+    /// Prints what builds the layers; from then on the highest is the device.
+    fn print_layers(&mut self) {
+        let disks =
+            if self.places.members.is_empty() { vec![self.places.device.clone()] } else { self.places.members.clone() };
+        let stack = axes::stack(self.contender);
+        let divided = stack.divided(&self.places.device);
+        let parts = divided.as_ref().map(|(_, parts)| parts);
+        let built = layers::placed(&stack, parts.unwrap_or(&disks), &self.places.label);
+        let Some(device) = layers::top(&built) else { return };
+        self.add([unsigning(&self.places.device)]);
+        self.add(divided.map(|(command, _)| Command::new(command)));
+        self.add(built.iter().flat_map(layers::commands));
+        self.places.name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (self.places.device, self.places.members) = (device, Vec::new());
+        self.undo.extend(layers::closing(&built));
     }
 
     fn set(&mut self, acting: Vec<axes::Acting>) -> Result<(), StagingError> {

@@ -67,6 +67,7 @@ impl<'g> Prepared<'g> {
             Step::ReadBack => stage.read_back(asked.contender)?,
             Step::FindDevices => stage.find_devices()?,
             Step::Describe => stage.look_at_device(),
+            Step::Build => stage.build_layers(asked.contender)?,
             Step::Empty if stage.state.image.is_none() => stage.target.empty_device()?,
             Step::Empty => {}
             Step::Copy => self.copy(asked)?,
@@ -121,7 +122,10 @@ impl<'g> Prepared<'g> {
 
     fn make(&mut self, filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
         let stage = &mut self.0;
-        stage.target.hand_over()?;
+        // With layers, their lowest was built on the device that was handed over for it.
+        if stage.state.layers.is_empty() {
+            stage.target.hand_over()?;
+        }
         stage.target.hand_over_own(&stage.state.own)?;
         for command in stage.state.commands_of(filesystem).make_own() {
             let made = command.limit(stage.limits().make()).run(&stage.target.journal);

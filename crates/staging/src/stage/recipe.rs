@@ -35,6 +35,8 @@ pub(crate) enum Step {
     Empty,
     /// Copies an aged image to a real device.
     Copy,
+    /// Builds the layers below the filesystem.
+    Build,
     /// Removes signatures, prepares the contender's own devices, and runs mkfs.
     Make,
     /// Mounts what mkfs made.
@@ -56,7 +58,7 @@ impl Source {
     pub fn recipe(self) -> &'static [Step] {
         use Step::*;
         match self {
-            Source::Made => &[Serve, SetDevice, Make, Mount, FindDevices, ReadBack, SetMounted],
+            Source::Made => &[Serve, SetDevice, Build, Make, Mount, FindDevices, ReadBack, SetMounted],
             Source::ToAge => &[Serve, Empty, Make, Mount, ReadBack],
             Source::Kept => &[Copy, Serve, SetDevice, MountKept, ReadBack, SetMounted],
             Source::Raw => &[SetDevice, Describe],

@@ -59,6 +59,12 @@ pub trait Remountable: Staged {
     /// # Errors
     /// The other end of a remote stage does not answer.
     fn check_unmounted(&mut self) -> Result<Closing, StagingError>;
+
+    /// Closes the layers below the unmounted filesystem, before the state of its disk is changed. [`Staged::mount_state`] opens them again.
+    ///
+    /// # Errors
+    /// One cannot be closed, or the other end of a remote stage does not answer.
+    fn close_layers(&mut self) -> Result<(), StagingError>;
 }
 
 impl Remountable for Stage<'_> {
@@ -66,5 +72,9 @@ impl Remountable for Stage<'_> {
         let mut closing = Closing::default();
         self.check(&mut closing);
         Ok(closing)
+    }
+
+    fn close_layers(&mut self) -> Result<(), StagingError> {
+        Stage::close_layers(self)
     }
 }

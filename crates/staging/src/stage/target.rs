@@ -18,7 +18,7 @@ use crate::stage::handing::Own;
 use crate::stage::prepared::{Prepared, Request};
 use crate::stage::recipe::Source;
 use crate::stage::{Beginning, Stage, State};
-use crate::stage::{around, members};
+use crate::stage::{around, layers, members};
 use crate::systems;
 use records::custody::Terms;
 use records::{ColdWay, Contender};
@@ -242,7 +242,7 @@ impl Target {
         self.check(contender)?;
         let filesystem = self.registry.get(&contender.filesystem)?.clone();
         let disk = axes::value(contender, "disk");
-        let devices = axes::devices(contender);
+        let devices = axes::disks_of(contender);
         let beginning = Beginning { label: &contender.label, disk, devices, ..Beginning::default() };
         let asked = Request { contender, filesystem: Some(&filesystem), kept: None };
         let mut stage = self.begin(&beginning)?.follow(Source::Made, asked)?;
@@ -453,6 +453,10 @@ pub(crate) fn check(
     }
     let filesystem = registry.get(&contender.filesystem)?;
     members::check(filesystem, contender, place, in_guest)?;
+    if !in_guest {
+        layers::check(contender)?;
+        layers::fits(contender, bytes)?;
+    }
     let kernel = contender.kernel.as_ref().filter(|kernel| *kernel != "host");
     if let Some(kernel) = kernel.filter(|_| filesystem.shared.is_some()) {
         let problem =

@@ -1,0 +1,86 @@
+//! Layers between filesystems and their disks, built in guests: each is what was asked for, and nothing of one outlives its trial.
+
+mod machines;
+mod support;
+
+use machines::{ENDLESS, KERNEL, RUN, booted, clean, guests, killed, place_with};
+use std::time::Duration;
+use support::{Place, trials};
+
+/// Every shipped layer with each value of its options; options of one layer that are independent are combined.
+fn every_layer() -> Vec<String> {
+    let of_layer = |layer: &'static layers::Layer| {
+        let most = layer.options.values().map(|choice| choice.values.len()).max().unwrap_or(1);
+        (0..most).map(move |at| {
+            let value = |(option, choice): (&String, &layers::Choice)| {
+                let values: Vec<&String> = choice.values.keys().collect();
+                format!(":{option}={}", values[at % values.len()])
+            };
+            layer.name.clone() + &layer.options.iter().map(value).collect::<String>()
+        })
+    };
+    layers::shipped().iter().flat_map(of_layer).collect()
+}
+
+#[test]
+fn every_shipped_layer_is_built_with_each_value_of_its_options_and_shown_by_its_own_tools() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let stacks = every_layer();
+    assert!(stacks.len() > 25, "{stacks:?}");
+    for some in stacks.chunks(8) {
+        let run = RUN.replace("256MiB", "512MiB");
+        let output =
+            place.bakeoff(&format!("{run} --fs ext2 --kernel {KERNEL} --no-twin --axis stack={}", some.join(",")));
+        let trials = trials(&place);
+        for stack in some {
+            let trial = trials.iter().find(|(label, _)| {
+                *label == format!("ext2 on {stack} on {KERNEL}") || *label == format!("ext2 on {stack}")
+            });
+            let (_, trial) = trial.unwrap_or_else(|| panic!("{stack} has no trial: {}", output.err));
+            assert_eq!(trial.reason, None, "{stack}");
+            let options = &trial.found.as_ref().expect("it was set up").options;
+            assert!(options.iter().any(|one| one.asked == format!("layer {stack}")), "{stack}: {options:?}");
+        }
+    }
+    clean(&place);
+}
+
+#[test]
+fn layers_upon_layers_and_several_disks_work_and_are_in_the_labels() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let output =
+        place.bakeoff(&format!("{RUN} --fs ext4 --kernel {KERNEL} --no-twin --axis stack=none,raid1+luks+lvm")).well();
+    let shown = place.bakeoff("show --full").well().out;
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("ext4 on raid1+luks+lvm") && words.contains("on bare disk"), "{shown}");
+    assert!(!output.out.contains("dropped out"), "{}", output.out);
+    clean(&place);
+}
+
+#[test]
+fn a_run_killed_with_its_layers_open_leaves_nothing() {
+    let Some(_turn) = guests() else { return };
+    for wait in [0, 400, 1500] {
+        let place = place_with(ENDLESS);
+        let mut child =
+            place.start(&format!("{RUN} --fs odd --kernel {KERNEL} --no-twin --axis stack=raid1+luks,none"));
+        booted(&place, &mut child);
+        std::thread::sleep(Duration::from_millis(wait));
+        killed(&place, &mut child);
+        place.bakeoff("clean").well();
+        clean(&place);
+    }
+}
+
+#[test]
+fn layers_on_this_machine_s_own_kernel_are_refused_before_the_first_trial() {
+    let place = Place::new();
+    let output = place.bakeoff(&format!("{RUN} --fs ext4 --axis stack=none,luks"));
+    assert_ne!(output.status, Some(0));
+    assert!(output.err.contains("--kernel debian:6.12"), "{}", output.err);
+    let wrong = place.bakeoff("plan small-files --fs ext4 --axis stack=luks2 --kernel debian:6.12");
+    assert_eq!(wrong.status, Some(2), "{}", wrong.err);
+    assert!(wrong.err.contains("there is no layer `luks2`"), "{}", wrong.err);
+}
