@@ -65,7 +65,8 @@ pub(crate) trait Place {
     }
 
     fn unmount(&mut self) -> Result<(), ReliabilityError> {
-        Ok(self.stage().unmount_only()?)
+        self.stage().unmount_only()?;
+        Ok(self.stage().close_layers()?)
     }
 }
 

@@ -39,11 +39,18 @@ impl<'g> InGuest<'g> {
         let since = self.0.witness()?.begin(&root)?;
         let took = match self.0.remote.mount_state() {
             Ok(took) => took,
-            Err(error) => return Ok(self.refused(&error, since)),
+            Err(error) => {
+                let refused = self.refused(&error, since);
+                if let AfterCut::Refused(_) = refused {
+                    self.0.remote.close_layers()?;
+                }
+                return Ok(refused);
+            }
         };
         let seen = self.0.witness()?.look(question)?;
         self.0.remote.unmount_only()?;
         let check = check.then(|| self.0.remote.check_unmounted()).transpose()?.map(Box::new);
+        self.0.remote.close_layers()?;
         Ok(AfterCut::Mounted { took, seen, check })
     }
 }
