@@ -63,6 +63,18 @@ fn an_option_that_is_worth_it_is_taken() {
 }
 
 #[test]
+fn layers_have_their_price_on_each_filesystem() {
+    let places: [(&[(&str, &str)], f64); 3] =
+        [(&[("stack", "none")], 1.0), (&[("stack", "luks")], 0.5), (&[("stack", "lvm")], 1.0)];
+    let besides = view(&on_axes(&places, small_files(), 8)).answer.besides;
+    assert!(besides[0].starts_with("lvm costs ext4 1.0"), "{besides:?}");
+    assert_eq!(besides[1], "luks costs ext4 2.0x in \"All steps\".");
+    let without: [(&[(&str, &str)], f64); 2] = [(&[("stack", "lvm")], 1.0), (&[("stack", "luks")], 0.5)];
+    let besides = view(&on_axes(&without, small_files(), 8)).answer.besides;
+    assert!(besides[0].starts_with("stack matters: luks is "), "{besides:?}");
+}
+
+#[test]
 fn a_difference_in_one_step_does_not_contradict_the_sum() {
     let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.0), (&[("mount.noatime", "off")], 1.0)];
     let brief = |trial: &mut ledger::TrialRecord| {

@@ -3,7 +3,7 @@
 
 use super::axes::FILESYSTEM;
 use super::sessions::{self, SessionView};
-use super::{ContenderView, View, plural};
+use super::{ContenderView, PivotView, View, plural};
 use crate::number;
 use indexmap::{IndexMap, IndexSet};
 use judge::{
@@ -83,7 +83,13 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     let varied = view.pivots.iter().filter(|pivot| view.axes[pivot.axis].name != FILESYSTEM);
     // A headline about one axis already states that nothing differs.
     let varied = varied.filter(|pivot| asked.is_none() || pivot.course.is_none() && pivot.shows_a_difference());
-    let mut besides: Vec<String> = varied.map(|pivot| super::pivot::matters(view, pivot, asked.is_some())).collect();
+    // Layers are not chosen for speed: what matters is their price on each filesystem.
+    let of_axis = |pivot: &PivotView| {
+        let costs =
+            if view.axes[pivot.axis].name == axes::STACK { super::pivot::costs(view, pivot) } else { Vec::new() };
+        if costs.is_empty() { vec![super::pivot::matters(view, pivot, asked.is_some())] } else { costs }
+    };
+    let mut besides: Vec<String> = varied.flat_map(of_axis).collect();
     besides.extend(dropped(&view.contenders));
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));

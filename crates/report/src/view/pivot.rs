@@ -131,6 +131,40 @@ pub(super) fn matters(view: &View, pivot: &PivotView, is_equal: bool) -> String 
     }
 }
 
+/// What each value of an axis costs against its usual value, a sentence for each: over all steps of a workload, or in its largest step where it
+/// has no sum. Groups that lose least come first. Empty where the usual value takes no part.
+pub(super) fn costs(view: &View, pivot: &PivotView) -> Vec<String> {
+    let axis = &view.axes[pivot.axis];
+    let Some(usual) = axis.values.iter().position(|value| value == axes::usual(&axis.name)) else { return Vec::new() };
+    let is_sum = |row: &PivotRow| view.workloads[row.workload].rows[row.row].phases.len() > 1;
+    let counts = |row: &&PivotRow| {
+        is_sum(row) || !pivot.rows.iter().any(|other| other.workload == row.workload && is_sum(other))
+    };
+    let of_value = |value: usize| {
+        let rows = pivot.rows.iter().filter(counts);
+        let lines: Vec<String> = rows.filter_map(|row| cost(view, axis, row, (value, usual))).collect();
+        (!lines.is_empty()).then(|| format!("{} costs {}.", axis.values[value], lines.join("; ")))
+    };
+    (0..axis.values.len()).filter(|value| *value != usual).filter_map(of_value).collect()
+}
+
+/// The cost of a value in one row: `ext4 1.1x, xfs 1.3x? in "small-files, all steps"`.
+fn cost(view: &View, axis: &AxisView, row: &PivotRow, (value, usual): (usize, usize)) -> Option<String> {
+    let of_group = |(group, cells): (&super::axes::AxisGroup, &Vec<Option<PivotCell>>)| {
+        let (with, without) = (cells.get(value)?.as_ref()?, cells.get(usual)?.as_ref()?);
+        let ratio = with.ratio? / without.ratio?;
+        let is_shown =
+            ![with, without].iter().any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading));
+        Some((ratio, format!("{} {}x{}", group.name, crate::number::times(ratio), if is_shown { "" } else { "?" })))
+    };
+    let mut found: Vec<(f64, String)> = axis.groups.iter().zip(&row.groups).filter_map(of_group).collect();
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let names: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    let workload = &view.workloads[row.workload];
+    let of = if view.workloads.len() > 1 { format!(" of {}", workload.title) } else { String::new() };
+    (!names.is_empty()).then(|| format!("{} in \"{}\"{of}", names.join(", "), workload.rows[row.row].title))
+}
+
 fn is_behind(cell: &PivotCell) -> bool {
     matches!(cell.standing, Standing::Worse | Standing::Likely)
 }
