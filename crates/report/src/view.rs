@@ -355,7 +355,8 @@ pub struct SampleView {
     pub durable: Option<f64>,
     /// CPU of the workers, in percent of one core.
     pub cpu: Option<f64>,
-    /// Number of slices, between which other contenders had their turns; absent for a sum over phases.
+    /// Number of slices, between which other contenders had their turns; absent for a pass in one piece and for a sum over phases.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slices: Option<usize>,
     /// Whether it counts in the figure; one that does not was set aside.
     pub counts: bool,

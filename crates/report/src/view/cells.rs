@@ -110,7 +110,7 @@ impl RowContext<'_> {
                 returned: samples::returned(phase, facts),
                 durable: samples::durable(phase, facts),
                 cpu: samples::cpu_percent(phase),
-                slices: Some(phase.outcome.slices()),
+                slices: Some(phase.outcome.slices()).filter(|count| *count > 1),
                 counts: self.counting.contains(&number) && phase.counts(),
                 disturbed: disturbance(trial, phase),
             })
