@@ -126,6 +126,11 @@ impl Stage<'_> {
         if stack.rungs().is_empty() {
             return Ok(());
         }
+        // Checked before, too; here right before the first command that formats.
+        if !self.target.guest {
+            let problem = "layers are built only in a guest";
+            return Err(StagingError::contender(&contender.label, problem, "add --kernel debian:6.12"));
+        }
         let mut disks: Vec<PathBuf> = self.state.devices().map(|device| device.path.clone()).collect();
         make_key().map_err(|error| StagingError::file("write the key", Path::new(KEY), error))?;
         self.target.hand_over()?;
