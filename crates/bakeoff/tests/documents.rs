@@ -374,3 +374,18 @@ fn every_dependency_is_listed_with_its_users() {
     let listed: BTreeMap<String, String> = rows.map(cells).map(|cells| (cells[0].clone(), cells[1].clone())).collect();
     assert_eq!(listed, users());
 }
+
+#[test]
+fn the_tour_of_the_code_leads_to_functions_that_are_there() {
+    let tour = std::fs::read_to_string(top().join("docs/architecture.md")).expect("the tour");
+    let mut stops = 0;
+    for line in tour.lines().filter(|line| line.starts_with('|') && line.contains('`')) {
+        let quoted: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
+        let [.., file, function] = quoted.as_slice() else { panic!("a file and a function: {line}") };
+        let code = std::fs::read_to_string(top().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let begins = [format!("fn {function}("), format!("fn {function}<")];
+        assert!(begins.iter().any(|begin| code.contains(begin)), "{file} has no {function}");
+        stops += 1;
+    }
+    assert!(stops > 15, "{stops}");
+}

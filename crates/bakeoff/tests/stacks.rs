@@ -4,8 +4,25 @@ mod machines;
 mod support;
 
 use machines::{ENDLESS, KERNEL, RUN, booted, clean, guests, killed, place_with};
+use std::sync::MutexGuard;
 use std::time::Duration;
 use support::{Place, trials};
+
+/// The lock, if guests can run here with every layer; otherwise the test counts as left out, with the reason.
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    let turn = guests()?;
+    let tools = layers::shipped().iter().flat_map(|layer| &layer.tools);
+    match tools.into_iter().find(|tool| system::command::find_program(&tool.program).is_none()) {
+        None => Some(turn),
+        Some(tool) => {
+            prerequisites::leave_out(
+                "layers",
+                &format!("{} is not installed (apt-get install {})", tool.program, tool.package),
+            );
+            None
+        }
+    }
+}
 
 /// Every shipped layer with each value of its options; options of one layer that are independent are combined.
 fn every_layer() -> Vec<String> {
@@ -24,7 +41,7 @@ fn every_layer() -> Vec<String> {
 
 #[test]
 fn every_shipped_layer_is_built_with_each_value_of_its_options_and_shown_by_its_own_tools() {
-    let Some(_turn) = guests() else { return };
+    let Some(_turn) = turn() else { return };
     let place = Place::new();
     let stacks = every_layer();
     assert!(stacks.len() > 25, "{stacks:?}");
@@ -48,7 +65,7 @@ fn every_shipped_layer_is_built_with_each_value_of_its_options_and_shown_by_its_
 
 #[test]
 fn layers_upon_layers_and_several_disks_work_and_are_in_the_labels() {
-    let Some(_turn) = guests() else { return };
+    let Some(_turn) = turn() else { return };
     let place = Place::new();
     let output =
         place.bakeoff(&format!("{RUN} --fs ext4 --kernel {KERNEL} --no-twin --axis stack=none,raid1+luks+lvm")).well();
@@ -61,7 +78,7 @@ fn layers_upon_layers_and_several_disks_work_and_are_in_the_labels() {
 
 #[test]
 fn a_run_killed_with_its_layers_open_leaves_nothing() {
-    let Some(_turn) = guests() else { return };
+    let Some(_turn) = turn() else { return };
     for wait in [0, 400, 1500] {
         let place = place_with(ENDLESS);
         let mut child =
