@@ -183,8 +183,7 @@ pub fn why_not_together(plan: &ResolvedPlan, filesystems: &Registry) -> Option<S
             return Some(format!("{label} needs its own servers or devices"));
         }
     }
-    let guests = plan.contenders.iter().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).count();
-    why_no_memory(guests, system::in_memory::available())
+    why_no_memory(runner::guests_in(plan), system::in_memory::available())
 }
 
 /// Why so many virtual machines cannot run at the same time where so many bytes of memory are available. One by itself always runs.

@@ -23,7 +23,7 @@ pub struct Rung {
     pub layer: &'static Layer,
     /// Values of its options, requested or usual, as `name=value`.
     values: Vec<(String, &'static Value)>,
-    /// The requested ones.
+    /// Its name and the requested options.
     asked: Vec<String>,
     /// Its disks are partitions of one.
     one_disk: bool,
@@ -115,19 +115,14 @@ impl Rung {
             let Some(value) = requested.or(choice.usual.as_deref()) else { continue };
             values.push((format!("{option}={value}"), value_of(name, option, choice, value)?));
         }
-        let asked = asked.iter().map(|(option, value)| format!("{option}={value}")).collect();
+        let options = asked.iter().map(|(option, value)| format!("{option}={value}"));
+        let asked = [name.to_owned()].into_iter().chain(options).chain(one_disk.then(|| ONE_DISK.into())).collect();
         Ok(Rung { layer, values, asked, one_disk })
     }
 
     /// As it was requested: its name, and its options.
     pub fn asked(&self) -> String {
-        let one_disk = self.one_disk.then(|| ONE_DISK.to_owned());
-        [self.layer.name.clone()]
-            .into_iter()
-            .chain(self.asked.iter().cloned())
-            .chain(one_disk)
-            .collect::<Vec<_>>()
-            .join(":")
+        self.asked.join(":")
     }
 
     /// Commands that make and open it on blank devices.

@@ -29,7 +29,7 @@ impl ApartVenue {
     pub fn on_images(registry: &Registry, plan: &ResolvedPlan, ager: &Ager) -> Result<Self, StagingError> {
         let each = 0..plan.contenders.len();
         let of = each.clone().collect();
-        let guests = guests_of(plan);
+        let guests = Guests::at_once(guests_in(plan));
         let each = each.map(|contender| StagingVenue::open_for(registry, plan, ager.clone(), Some(contender), &guests));
         Ok(Self { each: each.collect::<Result<_, _>>()?, of, seed: None })
     }
@@ -42,7 +42,7 @@ impl ApartVenue {
         let count = plan.contenders.len();
         let journals: Vec<Journal> = (0..count).map(|_| Journal::new()).collect();
         let mut targets = Target::split(registry, path, &plan.terms, &journals)?;
-        let guests = guests_of(plan);
+        let guests = Guests::at_once(guests_in(plan));
         targets.iter_mut().for_each(|target| target.share_guests(&guests));
         let parts = targets.into_iter().zip(journals).enumerate();
         let part = |(number, (target, journal))| StagingVenue::on_part(plan, ager.clone(), number, target, journal);
@@ -51,9 +51,9 @@ impl ApartVenue {
     }
 }
 
-/// The guests of all contenders that run in one, at the same time.
-fn guests_of(plan: &ResolvedPlan) -> Guests {
-    Guests::at_once(plan.contenders.iter().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).count())
+/// How many contenders of a plan run in a guest.
+pub fn guests_in(plan: &ResolvedPlan) -> usize {
+    plan.contenders.iter().filter(|entry| staging::is_guest(entry.asked.kernel.as_deref())).count()
 }
 
 impl Venue for ApartVenue {

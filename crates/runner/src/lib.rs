@@ -23,7 +23,7 @@ mod watch;
 
 pub use aged::{Ager, cache, percent};
 pub use agent::{Agent, AgentError};
-pub use apart_venue::ApartVenue;
+pub use apart_venue::{ApartVenue, guests_in};
 pub use budget::policy;
 pub use clients::ClientsVenue;
 pub use clock::{Clock, MachineClock};

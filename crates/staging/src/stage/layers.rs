@@ -90,13 +90,12 @@ pub fn check(contender: &Contender) -> Result<(), StagingError> {
     if stack.devices() > 1 && axes::value(contender, "disk").is_some() {
         return refused(format!("{name} needs several disks, and --disk models one"), "leave --disk or `stack` out");
     }
-    for tool in stack.rungs().iter().flat_map(|rung| &rung.layer.tools) {
-        if system::command::find_program(&tool.program).is_none() {
-            let way = format!("apt-get install {}", tool.package);
-            return Err(StagingError::missing_tool(&format!("the layer {name}"), &tool.program, way));
-        }
-    }
-    Ok(())
+    let tools = stack.rungs().iter().flat_map(|rung| rung.layer.tools.iter().map(|tool| (&rung.layer.name, tool)));
+    let mut missing = tools.filter(|(_, tool)| system::command::find_program(&tool.program).is_none());
+    missing.next().map_or(Ok(()), |(name, tool)| {
+        let way = format!("apt-get install {}", tool.package);
+        Err(StagingError::missing_tool(&format!("the layer {name}"), &tool.program, way))
+    })
 }
 
 /// Whether disks of this size are large enough for the layers of a contender.
