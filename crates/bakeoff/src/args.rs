@@ -480,7 +480,7 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Also list figures that only one of the two has
+    /// Also list figures that are not compared: only one of the two has them, or they are too short
     #[arg(long)]
     pub unmatched: bool,
 }

@@ -8,6 +8,7 @@ use crate::notes;
 use crate::numbers::median;
 use crate::rank::{Fit, twins};
 use crate::series::Series;
+use crate::short;
 use crate::table::{Table, TableError};
 use crate::words;
 use crate::work::{self, WorkDoubt};
@@ -49,6 +50,10 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
     let mut assessed = assess(table);
     note_durability(table, &mut assessed);
     note_work(&mut assessed);
+    let too_short: Vec<usize> = short::operations(table).into_iter().collect();
+    for figure in assessed.figures.iter_mut().filter(|figure| too_short.contains(&figure.operation)) {
+        figure.notes.push(notes::note(NoteKind::Remark, short::WORDS));
+    }
     let sentences = words::sentences(table, &assessed);
     let family = assessed.rankings.iter().filter(|ranking| !table.operations[ranking.operation].secondary);
     Ok(Judgement {
@@ -57,6 +62,7 @@ pub fn judge(table: &Table) -> Result<Judgement, TableError> {
         noise_floor: assessed.floor.median,
         notes: table_notes(table, &assessed),
         doubts: assessed.doubts,
+        too_short,
         sentences,
         figures: assessed.figures,
         rankings: assessed.rankings,

@@ -5,6 +5,7 @@
 use crate::judgement::{Interval, Relation};
 use crate::rank::{Fit, Versus};
 use crate::series::Series;
+use crate::short;
 use crate::table::{Operation, Table};
 use crate::words;
 use schemars::JsonSchema;
@@ -111,6 +112,9 @@ fn test(table: &Table, fit: &Fit, claim: &Claim) -> Result<Tested, String> {
         return Err("left and right ran on different backends".into());
     }
     let (operation, remark) = operation(table, claim)?;
+    if short::operations(table).contains(&operation) {
+        return Err(short::WORDS.into());
+    }
     if table.contenders[left].age.name != table.contenders[right].age.name {
         return Err("left and right are of different ages".into());
     }

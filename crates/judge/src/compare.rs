@@ -9,6 +9,7 @@ use crate::numbers::median;
 use crate::rank::{ALPHA, Fit, Versus, Worth};
 use crate::row::Member;
 use crate::series::Series;
+use crate::short;
 use crate::table::{Backend, Cell, Contender, Operation, OperationId, Table};
 use crate::words;
 use crate::work::{self, WorkDoubt};
@@ -34,7 +35,7 @@ pub struct Comparison {
     pub smallest_effect: f64,
     /// Doubts about the work, a sentence each, before everything else. If the two did not do the same work, the operation is not among the rows.
     pub doubts: Vec<String>,
-    /// Operations that only one of the two has.
+    /// Operations that only one of the two has, or that are too short to rank.
     pub unmatched: Vec<String>,
     /// In sentences.
     pub sentences: Vec<String>,
@@ -191,6 +192,16 @@ fn pair(a: Side, b: Side, known: &Known, pairs: &mut Pairs) {
             unmatched.push(format!("{} of {} and {}", words::phrase(operation), first.name, second.name));
             continue;
         };
+        if short::is_too_short([left, right].into_iter()) {
+            unmatched.push(format!(
+                "{} of {} and {} ({})",
+                words::phrase(operation),
+                first.name,
+                second.name,
+                short::WORDS
+            ));
+            continue;
+        }
         let (left_series, right_series) = (Series::of(left), Series::of(right));
         let (mine, theirs) = (
             Member::new(a.contender, &left_series, operation.direction),

@@ -27,6 +27,9 @@ pub struct Judgement {
     /// Phases in which contenders did not do the same work, or in which the work did not reach the device.
     #[serde(default)]
     pub doubts: Vec<WorkDoubt>,
+    /// Operations whose figures are too short to rank: indices into [`crate::Table::operations`].
+    #[serde(default)]
+    pub too_short: Vec<usize>,
     /// The verdict in sentences.
     pub sentences: Vec<Sentence>,
     /// Notes that concern the whole table.

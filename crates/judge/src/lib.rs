@@ -30,6 +30,7 @@ mod row;
 mod scatter;
 mod series;
 mod sessions;
+mod short;
 mod steady;
 mod stopping_rule;
 mod table;

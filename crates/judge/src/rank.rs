@@ -14,7 +14,7 @@ use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// Version of the rules that verdicts follow. It rises whenever the same samples may lead to another verdict.
-pub const RULES: u32 = 3;
+pub const RULES: u32 = 4;
 /// The promised error rate: the chance that a table makes any false statement beyond doubt at any look; the share of false ones among the
 /// differences that a table calls likely; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;

@@ -6,7 +6,7 @@ use crate::numbers::mean;
 use crate::series::Series;
 use crate::sessions::{Parts, Sessions};
 use crate::table::{Backend, Direction, Table};
-use crate::work;
+use crate::{short, work};
 
 /// Contenders of one operation on one backend, of one age.
 #[derive(Debug, Clone)]
@@ -75,6 +75,7 @@ pub fn rows(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
     }
     rows.retain(|row| row.ranked().next().is_some());
     leave_out_unequal_work(table, &mut rows);
+    leave_out_short_work(table, &mut rows);
     rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
@@ -105,6 +106,7 @@ pub fn rows_of_ages(table: &Table, series: &[Series], sessions: &Sessions) -> Ve
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).filter(|row| row.members.len() > 1).collect();
     leave_out_unequal_work(table, &mut rows);
+    leave_out_short_work(table, &mut rows);
     rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
@@ -114,6 +116,11 @@ fn leave_out_unequal_work(table: &Table, rows: &mut Vec<Row>) {
     let unequal =
         |row: &Row| row.members.iter().any(|member| work::is_withheld(&doubts, row.operation, member.contender));
     rows.retain(|row| !unequal(row));
+}
+
+fn leave_out_short_work(table: &Table, rows: &mut Vec<Row>) {
+    let short = short::operations(table);
+    rows.retain(|row| !short.contains(&row.operation));
 }
 
 impl Member {

@@ -204,6 +204,10 @@ pub struct Facts {
     pub cache_below: bool,
     /// Caches could not be dropped: cold starts were warm.
     pub not_cold: bool,
+    /// Duration in seconds of a phase that does one item once in a trial, median over trials; absent for phases that do several, for sums of
+    /// phases, and for programs.
+    #[serde(default)]
+    pub one_item_seconds: Option<f64>,
     /// CPU seconds of the whole system that the operation took, median over trials.
     pub cpu_seconds: Option<f64>,
     /// Mean seconds that one trial takes, staging included. Used to plan a budget.

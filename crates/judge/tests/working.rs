@@ -204,3 +204,34 @@ fn a_warm_pass_that_read_from_the_device_is_marked() {
     assert_eq!(note(0.56), ["not warm: 56 % of the bytes came from the device"]);
     assert_eq!(note(0.02), Vec::<String>::new());
 }
+
+#[test]
+fn one_item_in_a_few_milliseconds_has_figures_and_no_rank() {
+    let lasts = |bake: Bake, name: &str, seconds: f64, factors: &[f64]| {
+        bake.at(name, seconds, factors).cell(|cell| cell.facts.one_item_seconds = Some(seconds))
+    };
+    let mkdir =
+        |ext4: f64, xfs: f64| lasts(lasts(Bake::new().time("mkdir"), "ext4", ext4, &CALM), "xfs", xfs, &CALM_TOO);
+    let note = "too short to rank: one item in less than 5 ms";
+    let noted = |bake: &Bake| {
+        let figures = bake.judge().figures;
+        figures.iter().map(|figure| figure.notes.iter().filter(|of| of.text == note).count()).collect::<Vec<_>>()
+    };
+
+    let short = mkdir(0.002, 0.004);
+    let judged = short.judge();
+    assert_eq!((judged.rankings.len(), judged.comparisons, judged.too_short.as_slice()), (0, 0, [0].as_slice()));
+    assert_eq!((noted(&short), short.sentences().as_str()), (vec![1, 1], ""));
+    let decision = decide(&short.table, &Policy { min_blocks: 3, ..Policy::default() }).unwrap();
+    assert_eq!((decision.reason, decision.next.len()), (Reason::Resolved, 0), "no run waits for it");
+    let side = |contender| Side { table: &short.table, contender };
+    let compared = compare_contenders(side(0), side(1));
+    assert_eq!((compared.rows.len(), compared.unmatched.len()), (0, 1));
+    assert!(compared.unmatched[0].ends_with(&format!("({note})")), "{:?}", compared.unmatched);
+
+    // Ranked as soon as one of them needs longer, and where it is a mean over many items.
+    let long = mkdir(0.002, 0.006);
+    assert_eq!((long.judge().rankings.len(), noted(&long)), (1, vec![0, 0]));
+    let many = mkdir(0.002, 0.004).cell(|cell| cell.facts.one_item_seconds = None);
+    assert_eq!((many.judge().rankings.len(), noted(&many)), (1, vec![0, 0]));
+}

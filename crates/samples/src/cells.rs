@@ -350,6 +350,7 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
         cache_served: median_of(&|evidence| evidence.from_cache),
         device_served: median_of(&|evidence| evidence.from_device),
         ceiling: median_of(&|evidence| evidence.of_generator),
+        one_item_seconds: source.facts().and_then(|_| one_item_seconds(&phases, trials.len())),
         not_cold: phases.iter().any(|phase| phase.evidence.dropped == Some(false)),
         cpu_seconds: median_of(&|evidence| evidence.system_cpu_ns.map(|ns| ns as f64 / 1e9)),
         trial_seconds: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
@@ -358,9 +359,46 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
     }
 }
 
+/// Median duration of these passes of one phase, if each did one item, without a program, once in its trial.
+fn one_item_seconds(passes: &[&PhaseRecord], trials: usize) -> Option<f64> {
+    let single = |pass: &&PhaseRecord| pass.outcome.items == 1 && pass.outcome.commands.is_empty();
+    let took = |pass: &&PhaseRecord| pass.outcome.durable_ns.unwrap_or(pass.outcome.returned_ns) as f64 / 1e9;
+    if passes.len() > trials || !passes.iter().all(single) {
+        return None;
+    }
+    median(&passes.iter().map(took).collect::<Vec<_>>())
+}
+
 fn direction(facts: &PhaseFacts) -> Direction {
     match facts.own.as_ref().map_or(facts.figure != Figure::Seconds, |own| own.more_is_better) {
         true => Direction::HigherIsBetter,
         false => Direction::LowerIsBetter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use records::outcome::{CommandRun, PhaseOutcome};
+    use records::program::Cache;
+
+    #[test]
+    fn only_one_item_once_in_a_trial_and_without_a_program_has_its_duration() {
+        let pass = |items: u64, commands: Vec<CommandRun>| {
+            let outcome = PhaseOutcome {
+                items,
+                commands,
+                returned_ns: 1_000_000,
+                durable_ns: Some(3_000_000),
+                ..PhaseOutcome::default()
+            };
+            PhaseRecord::new("mkdir", Cache::Cold, Figure::Seconds, outcome)
+        };
+        let (one, several, program) = (pass(1, Vec::new()), pass(2, Vec::new()), pass(1, vec![CommandRun::default()]));
+        assert_eq!(one_item_seconds(&[&one, &one], 2), Some(0.003));
+        assert_eq!(one_item_seconds(&[&one, &one], 1), None, "twice in a trial");
+        assert_eq!(one_item_seconds(&[&one, &several], 2), None);
+        assert_eq!(one_item_seconds(&[&program], 1), None);
+        assert_eq!(one_item_seconds(&[], 0), None);
     }
 }

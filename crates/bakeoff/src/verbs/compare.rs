@@ -157,13 +157,14 @@ fn shown(comparison: &Comparison, a: &Named, b: &Named) -> String {
     printed.push_str(&text::wrapped(&meaning(comparison, a, b), width, "", "  "));
     if !comparison.unmatched.is_empty() {
         let what = report::view::plural(comparison.unmatched.len(), "thing");
-        let left_out = format!("Not compared: {what} that only one of the two has; --unmatched lists them.");
+        let left_out =
+            format!("Not compared: {what} that only one of the two has, or too short; --unmatched lists them.");
         printed.push_str(&text::wrapped(&left_out, width, "", "  "));
     }
     printed
 }
 
-/// Operations that only one of the two has, by name.
+/// Operations that are not compared, by name.
 fn unmatched(comparison: &Comparison) -> String {
     comparison.unmatched.iter().map(|what| text::wrapped(what, text::width(), "  ", "    ")).collect()
 }

@@ -22,7 +22,7 @@ pub struct Compared {
     pub margin: f64,
     /// Operations by workload.
     pub sections: Vec<Section>,
-    /// What only one of the two has.
+    /// What only one of the two has, or what is too short.
     pub unmatched: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn compared(page: &Compared) -> String {
         }
         @for section in &page.sections { (table(section)) }
         @if !page.unmatched.is_empty() {
-            details { summary { "Not compared: present in only one of the two" } ul { @for what in &page.unmatched { li { (what) } } } }
+            details { summary { "Not compared: present in only one of the two, or too short" } ul { @for what in &page.unmatched { li { (what) } } } }
         }
     };
     super::framed("Compared", &[("./".into(), "All runs".into())], &heading, &main)

@@ -73,7 +73,11 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     let note = Said { view, answer, sessions };
     let doubts = note.doubts();
     let Some(group) = answer.groups.first() else {
-        let nothing = if doubts.is_empty() { "No answer: there are no figures." } else { "" };
+        let nothing = match (doubts.is_empty(), view.judgement.too_short.is_empty()) {
+            (false, _) => "",
+            (true, true) => "No answer: there are no figures.",
+            (true, false) => "No answer: each step did one item in less than 5 ms, which is too short to rank.",
+        };
         let besides = dropped(&view.contenders);
         return AnswerView { doubts: doubts.clone(), besides, ..note.nothing(&note.behind_doubts(&doubts, nothing)) };
     };
