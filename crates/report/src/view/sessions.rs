@@ -56,8 +56,11 @@ fn once(view: &View, later: Option<f64>, open: bool) -> Option<String> {
     if counts || view.machines.is_some() || view.run.status == "open" {
         return None;
     }
-    let head =
-        format!("Measured in one go ({}); at another time at most {}x.", duration(seconds), number::times(later));
+    let then = match number::times(later).as_str() {
+        "1" => "at another time as good".to_owned(),
+        times => format!("at another time at most {times}x"),
+    };
+    let head = format!("Measured in one go ({}); {then}.", duration(seconds));
     // If something is undecided, the next sentence has the same command.
     if open || is_elsewhere {
         return Some(head);
