@@ -91,7 +91,11 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     let of_axis = |pivot: &PivotView| {
         let costs =
             if view.axes[pivot.axis].name == axes::STACK { super::pivot::costs(view, pivot) } else { Vec::new() };
-        if costs.is_empty() { vec![super::pivot::matters(view, pivot, asked.is_some())] } else { costs }
+        match costs.is_empty() {
+            true => vec![super::pivot::matters(view, pivot, asked.is_some())],
+            false if asked.is_some() => costs.into_iter().skip(super::question::LAYERS).collect(),
+            false => costs,
+        }
     };
     let mut besides: Vec<String> = varied.flat_map(of_axis).collect();
     besides.extend(dropped(&view.contenders));

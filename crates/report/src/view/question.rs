@@ -9,6 +9,8 @@ use judge::GroupAnswer;
 
 /// Most figures of a single contender.
 const FIGURES: usize = 3;
+/// Most stacks of layers in a headline.
+pub(super) const LAYERS: usize = 3;
 /// A share below which a choice among options is not worth the effort.
 const TRIFLE: f64 = 0.10;
 
@@ -31,7 +33,10 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
         return super::device::headline(view).map(Asked::says);
     }
     if let Some(axis) = only_axis(view) {
-        return of_axis(view, axis, group);
+        return of_layers(view).or_else(|| of_axis(view, axis, group));
+    }
+    if let Some(asked) = of_layers(view) {
+        return Some(asked);
     }
     let [only] = group.order.as_slice() else { return None };
     let own = view.contenders.iter().position(|contender| contender.index == *only)?;
@@ -48,6 +53,16 @@ fn only_axis(view: &View) -> Option<usize> {
         (Some((at, axis)), None) if count > 1 && holds_all(axis) => Some(at),
         _ => None,
     }
+}
+
+/// "luks costs ext4 1.1x, xfs 1.3x": layers are not chosen for speed, so the question is what they cost, and which filesystem loses least. None
+/// unless they are all that is varied beside the filesystem.
+fn of_layers(view: &View) -> Option<Asked> {
+    let mut varied = view.axes.iter().enumerate().filter(|(_, axis)| axis.name != FILESYSTEM);
+    let (Some((at, axis)), None) = (varied.next(), varied.next()) else { return None };
+    let pivot = view.pivots.iter().find(|pivot| pivot.axis == at).filter(|_| axis.name == axes::STACK)?;
+    let costs = super::pivot::costs(view, pivot);
+    (!costs.is_empty()).then(|| Asked::says(costs.into_iter().take(LAYERS).collect::<Vec<_>>().join(" ")))
 }
 
 fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
