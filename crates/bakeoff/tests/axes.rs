@@ -82,3 +82,21 @@ fn a_plans_axes_multiply_the_filesystems_of_the_command_line_too() {
         assert!(out.contains(label), "{label} is missing: {out}");
     }
 }
+
+#[test]
+fn encryption_by_a_filesystem_itself_is_printed_with_its_key_and_policy() {
+    let place = Place::new();
+    let words = "plan small-files --image 1GiB --fs ext4 --commands --axis mkfs.encrypt=on,off";
+    let output = place.bakeoff(words);
+    if output.status != Some(0) {
+        prerequisites::leave_out("ext4", "ext4 cannot compete here");
+        return;
+    }
+    assert!(output.out.contains("add_enckey") && output.out.contains("get_encpolicy"), "{}", output.out);
+    assert_eq!(output.out.matches("set_encpolicy -v 2").count(), 1, "only with encrypt=on: {}", output.out);
+    let both = planned(
+        "--fs ext4,xfs --axis mkfs.encrypt=off,on --axis mount.noatime=on,off --exclude mount.noatime=on,mkfs.encrypt=on",
+    );
+    assert!(both.contains("xfs enters without mkfs.encrypt"), "{both}");
+    assert!(both.contains("ext4 encrypt=on noatime=off") && !both.contains("encrypt=on noatime=on"), "{both}");
+}

@@ -257,6 +257,7 @@ impl Stage<'_> {
         let mount = commands.mount_again(self.state.members.lost.is_none());
         let began = Instant::now();
         self.run(mount, self.limits().mount(), "mounting again")?;
+        self.unlock()?;
         let took = began.elapsed();
         self.state.mounted = true;
         Ok(took)

@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{Bench, Disk, root};
+use common::{Bench, Disk, read_file, root, write_file};
+use records::ColdWay;
 use staging::{Contender, OptionFound};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -55,6 +56,33 @@ fn named_settings_are_made_and_read_back() {
     assert_eq!(found(&options, "mkfs -m single"), "Metadata single");
     assert_eq!(found(&options, "mount compress=zstd"), "compress=zstd:3");
     stage.close().expect("closed");
+}
+
+#[test]
+fn a_folder_that_the_filesystem_encrypts_has_its_policy_and_is_readable_after_a_cold_start() {
+    if !root() {
+        return;
+    }
+    if system::command::find_program("xfs_io").is_none() {
+        prerequisites::leave_out("xfs_io", "xfs_io is not installed (apt-get install xfsprogs)");
+        return;
+    }
+    let bench = Bench::new();
+    let mut target = bench.open(&bench.image(100)).expect("an image");
+    target.start_cold_by(ColdWay::Remount);
+    let ext4 = with(&bench, "ext4", &[("encrypt", "on")], "");
+    let mut stage = target.stage(&ext4).unwrap_or_else(|error| panic!("{error}"));
+    let options = stage.found().options.clone();
+    assert_eq!(found(&options, "mkfs -O encrypt"), "encrypt");
+    assert_eq!(found(&options, "encryption by the setting encrypt"), "AES-256-XTS");
+    write_file(&stage, "file", 1 << 20);
+    assert!(stage.drop_caches().expect("root may").mounted_anew, "with its key");
+    assert_eq!(read_file(&stage, "file"), 1 << 20);
+    stage.close().expect("closed");
+
+    let plain = target.stage(&with(&bench, "ext4", &[("encrypt", "off")], "")).expect("without a key");
+    assert!(plain.found().options.iter().all(|one| !one.asked.starts_with("encryption")));
+    plain.close().expect("closed");
 }
 
 #[test]

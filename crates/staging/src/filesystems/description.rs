@@ -53,6 +53,8 @@ pub struct Filesystem {
     /// How mkfs options are read back.
     #[serde(default)]
     pub readback: Vec<ReadBack>,
+    /// How it encrypts by itself.
+    pub encryption: Option<EncryptionFacts>,
     /// How its free space is inspected.
     pub free_space: Option<FreeSpaceFacts>,
     /// mkfs settings by the names that axes use, and how each is written.
@@ -155,6 +157,23 @@ pub struct Make {
     /// Options that are given unless the contender gives the same ones.
     #[serde(default)]
     pub defaults: Vec<MakeDefault>,
+}
+
+/// Encryption by the filesystem itself (fscrypt). The feature alone encrypts nothing: a folder needs a key, and gets one where mkfs has the
+/// feature among its options. The key is the same for all and no secret, so that kept images can be opened.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EncryptionFacts {
+    /// Name of the setting that asks for it, which has a `feature`.
+    pub setting: String,
+    /// The program that its commands need.
+    pub tool: ToolNeed,
+    /// The command that gives the mounted filesystem the key and encrypts the folder of the work with it, after each mount.
+    pub command: Vec<String>,
+    /// The command that shows how the folder is encrypted.
+    pub shown: Vec<String>,
+    /// Text in its output.
+    pub holds: String,
 }
 
 /// A contender's own device: an mkfs option may name it, and it is checked like the device under test.
@@ -414,6 +433,11 @@ impl Filesystem {
         {
             return Err(wrong(format!("settings.{name}: {problem}")));
         }
+        if let Some(facts) = &read.encryption {
+            if read.settings.get(&facts.setting).is_none_or(|setting| setting.feature.is_none()) {
+                return Err(wrong(format!("encryption: there is no setting {} with a feature", facts.setting)));
+            }
+        }
         if let Some(problem) = read.shared.as_ref().and_then(SharedFacts::problem) {
             return Err(wrong(problem));
         }
@@ -431,6 +455,13 @@ impl Filesystem {
             )));
         }
         Ok(read)
+    }
+
+    /// How it encrypts, if these options of mkfs ask for it.
+    pub(crate) fn encrypting(&self, options: &[String]) -> Option<&EncryptionFacts> {
+        let facts = self.encryption.as_ref()?;
+        let setting = self.settings.get(&facts.setting)?;
+        options.windows(2).any(|pair| pair[0] == setting.flag && setting.is_on_in(&pair[1])).then_some(facts)
     }
 
     /// Keys of all mount options that it accepts, including those of the mount layer; None if its file lists none.
@@ -465,6 +496,7 @@ impl Filesystem {
         .chain([&self.sync.command, &self.sync.checkpoint])
         .chain(self.check.iter().map(|check| &check.command))
         .chain(self.free_space.iter().map(|facts| &facts.command))
+        .chain(self.encryption.iter().flat_map(|facts| [&facts.command, &facts.shown, &facts.tool.version]))
         .chain(self.devices.iter().flat_map(|rule| [&rule.make, &rule.check]))
         .chain(self.inspect.values())
         .chain(self.shared.iter().map(|facts| &facts.intact))

@@ -77,6 +77,11 @@ impl NamedSetting {
         }
     }
 
+    /// Whether a list of features has this one, not with `^` before it.
+    pub(crate) fn is_on_in(&self, list: &str) -> bool {
+        list.split(',').any(|item| Some(item) == self.feature.as_deref())
+    }
+
     /// Its value among options of mkfs; None if they lack it. A feature has none.
     pub(crate) fn value_in<'a>(&self, options: &'a [Given]) -> Option<&'a str> {
         let mut values = options.iter().filter(|one| one.flag == self.flag).map(|one| one.value.as_str());

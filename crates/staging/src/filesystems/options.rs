@@ -175,12 +175,20 @@ pub(crate) fn devices(filesystem: &Filesystem, contender: &Contender) -> Result<
     }
 }
 
-/// Refuses a contender with options that name a forbidden device or file.
+/// Refuses a contender with options that name a forbidden device or file, or that need a program which is not installed.
 ///
 /// # Errors
 /// The first such option, and why.
 pub fn check(filesystem: &Filesystem, contender: &Contender) -> Result<(), StagingError> {
-    devices(filesystem, contender).map(drop)
+    devices(filesystem, contender)?;
+    let needed = filesystem.encrypting(&template::make_options(filesystem, contender)).map(|facts| &facts.tool);
+    match needed.filter(|tool| system::command::find_program(&tool.program).is_none()) {
+        Some(tool) => {
+            let what = format!("{}: encryption by {}", contender.label, filesystem.title);
+            Err(StagingError::missing_tool(&what, &tool.program, format!("apt-get install {}", tool.package)))
+        }
+        None => Ok(()),
+    }
 }
 
 fn own_device(filesystem: &Filesystem, flag: &str, item: &str) -> Result<Option<OwnDevice>, String> {

@@ -131,7 +131,8 @@ fn programs(filesystems: &[&Filesystem], kernel: &str) -> BTreeSet<String> {
         // Tools in a folder of their own come with that folder.
         let own = tools::folder_for(filesystem, kernel).is_some();
         let installed = filesystem.tools.iter().map(|tool| &tool.program).chain(filesystem.features.programs());
-        installed.filter(move |_| !own).chain(&filesystem.guest.programs).cloned()
+        let encrypting = filesystem.encryption.iter().map(|facts| &facts.tool.program);
+        installed.filter(move |_| !own).chain(&filesystem.guest.programs).chain(encrypting).cloned()
     });
     PROGRAMS.iter().map(|name| name.to_string()).chain(tools).collect()
 }

@@ -244,6 +244,7 @@ impl<'a> Plan<'a> {
             }
             Step::Mount => self.add(self.commands().and_then(Commands::mount)),
             Step::MountKept => self.add(self.commands().map(|commands| commands.mount_again(true))),
+            Step::Encrypt => self.add(self.commands().and_then(Commands::encrypt).into_iter().flatten()),
             Step::FindDevices => self.add(self.commands().and_then(Commands::find_devices)),
             Step::ReadBack => {
                 let tools = self.commands().map(Commands::inspect).unwrap_or_default();

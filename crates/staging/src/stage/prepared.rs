@@ -12,9 +12,9 @@ use crate::filesystems::template;
 use crate::filesystems::tools;
 use crate::stage::Stage;
 use crate::stage::daemon::Daemon;
-use crate::stage::recipe::{Options, Source, Step};
+use crate::stage::recipe::{Commands, Options, Source, Step};
 use crate::stage::target::of_contender;
-use records::Contender;
+use records::{Contender, OptionFound};
 use std::time::{Duration, Instant};
 use system::command::Answer;
 use system::{Command, CommandError, Journal, Sysfs as _};
@@ -66,6 +66,7 @@ impl<'g> Prepared<'g> {
             Step::SetMounted => stage.apply(asked.contender, axes::on_mounted(asked.contender))?,
             Step::ReadBack => stage.read_back(asked.contender)?,
             Step::FindDevices => stage.find_devices()?,
+            Step::Encrypt => stage.encrypt()?,
             Step::Describe => stage.look_at_device(),
             Step::Build => stage.build_layers(asked.contender)?,
             Step::Empty if stage.state.image.is_none() => stage.target.empty_device()?,
@@ -193,6 +194,30 @@ impl<'g> Prepared<'g> {
 }
 
 impl Stage<'_> {
+    /// Gives the folder of the work its key, and reads back how it is encrypted.
+    fn encrypt(&mut self) -> Result<(), StagingError> {
+        let Some(shown) = self.unlock()? else { return Ok(()) };
+        let facts = self.state.filesystem.as_ref().and_then(|filesystem| filesystem.encryption.as_ref());
+        let Some(facts) = facts else { return Ok(()) };
+        if !shown.contains(&facts.holds) {
+            let text = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            let problem = format!("its folder is not encrypted with {}: {text}", facts.holds);
+            return Err(StagingError::contender(&self.state.label, problem, ""));
+        }
+        let (asked, by) = (format!("encryption by the setting {}", facts.setting), facts.tool.program.clone());
+        let found = OptionFound { asked, found: Some(facts.holds.clone()), by };
+        self.state.found.options.push(found);
+        Ok(())
+    }
+
+    /// Gives the mounted filesystem the key of the work's folder, if that is encrypted. Returns what shows the encryption.
+    pub(super) fn unlock(&self) -> Result<Option<String>, StagingError> {
+        let Some([unlock, show]) = self.state.commands().and_then(Commands::encrypt) else { return Ok(None) };
+        self.run(unlock, self.limits().mount(), "encrypting the folder of")?;
+        let shown = show.limit(self.limits().mount()).run(&self.target.journal);
+        shown.map(|answer| Some(answer.stdout)).map_err(StagingError::command("showing how its folder is encrypted"))
+    }
+
     fn await_free(&self) -> bool {
         await_free(self.state.devices().map(|device| device.path.as_path()))
     }

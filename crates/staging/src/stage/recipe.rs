@@ -43,6 +43,8 @@ pub(crate) enum Step {
     Mount,
     /// Mounts a copy of an aged image.
     MountKept,
+    /// Gives the folder of the work its key, where the filesystem encrypts it.
+    Encrypt,
     /// Checks that all devices of the volume are present.
     FindDevices,
     /// Reads every requested option back.
@@ -58,9 +60,9 @@ impl Source {
     pub fn recipe(self) -> &'static [Step] {
         use Step::*;
         match self {
-            Source::Made => &[Serve, SetDevice, Build, Make, Mount, FindDevices, ReadBack, SetMounted],
-            Source::ToAge => &[Serve, Empty, Make, Mount, ReadBack],
-            Source::Kept => &[Copy, Serve, SetDevice, MountKept, ReadBack, SetMounted],
+            Source::Made => &[Serve, SetDevice, Build, Make, Mount, Encrypt, FindDevices, ReadBack, SetMounted],
+            Source::ToAge => &[Serve, Empty, Make, Mount, Encrypt, ReadBack],
+            Source::Kept => &[Copy, Serve, SetDevice, MountKept, Encrypt, ReadBack, SetMounted],
             Source::Raw => &[SetDevice, Describe],
             Source::Directory => &[Describe, SetMounted],
         }
@@ -122,6 +124,12 @@ impl Commands<'_> {
     /// Mounts what was unmounted, or a copy of it; `whole`: with all devices.
     pub fn mount_again(self, whole: bool) -> Command {
         self.filled(self.spread.mount_again(whole))
+    }
+
+    /// Gives the folder of the work its key and shows how it is encrypted; None where it is not.
+    pub fn encrypt(self) -> Option<[Command; 2]> {
+        let facts = self.spread.filesystem.encrypting(&self.options.make)?;
+        Some([&facts.command, &facts.shown].map(|template| self.filled(template)))
     }
 
     /// Fails unless all devices of the volume are present.
