@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_none_and_nobody_has_hundreds() {
+    fn a_number_of_devices_outside_one_to_eight_is_refused() {
         for value in ["0", "9", "two", "-1", "1.5"] {
             assert!(Devices.check("", value).is_err(), "{value}");
         }

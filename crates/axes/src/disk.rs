@@ -97,13 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_label_says_that_it_is_modelled() {
+    fn every_label_names_the_modelled_disk() {
         assert_eq!(ModelledDisk.label("", "hdd-7200"), " modelled hdd-7200");
         assert_eq!(ModelledDisk.label("", "/srv/disks/mine.toml"), " modelled mine");
     }
 
     #[test]
-    fn a_disk_that_nobody_describes_is_refused_with_those_that_are() {
+    fn an_unknown_disk_is_refused_and_known_disks_are_listed() {
         assert_eq!(ModelledDisk.check("", "hdd-7200"), Ok(()));
         let error = ModelledDisk.check("", "hdd").expect_err("refused");
         assert!(error.contains("`hdd`") && error.contains("hdd-7200, nvme-qlc"), "{error}");

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_to_the_defaults_changes_nothing_but_the_label() {
+    fn a_setting_left_to_its_default_changes_only_the_label() {
         let at = standing(&[("mkfs.rmapbt", DEFAULT), ("mount.noatime", DEFAULT), ("device.read_ahead", DEFAULT)]);
         assert_eq!((at.mkfs_settings.len(), at.mount.as_str(), at.device.len()), (0, "", 0));
         assert_eq!(label(&at), "xfs rmapbt=default noatime=default read_ahead=default");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_guests_is_put_on_their_labels_and_acts_on_nothing_around_a_trial() {
+    fn guest_axes_change_labels_and_have_no_effect_around_a_trial() {
         let at = standing(&[("guest.clock", "instructions"), ("kernel", "debian:6.1"), ("guest.start", "booted")]);
         assert_eq!(label(&at), "xfs on debian:6.1 booted by instructions");
         let acting: Vec<_> = on_device(&at).into_iter().chain(on_mounted(&at)).collect();

@@ -134,7 +134,7 @@ fn version_two_takes_the_nearest_group_that_gives_the_controller() {
 }
 
 #[test]
-fn version_two_has_the_root_give_the_controller_and_take_it_back_where_nobody_does() {
+fn version_two_enables_a_missing_controller_at_the_root_and_disables_it_afterwards() {
     let mut ground = version_two("0::/\n", &[]);
     Memory.apply("", "2G", &mut ground).expect("it applies");
     assert_eq!(ground.done[0], "+memory > /sys/fs/cgroup/cgroup.subtree_control (then -memory)");
@@ -159,7 +159,7 @@ fn a_limit_that_did_not_take_is_an_error_and_pages_are_rounded() {
 }
 
 #[test]
-fn what_the_kernel_killed_is_explained_and_nothing_else_is() {
+fn only_a_process_killed_for_memory_by_the_kernel_is_explained() {
     let mut ground = version_two("0::/\n", &[]);
     let applied = Memory.apply("", "16M", &mut ground).expect("it applies");
     assert_eq!(Memory.explains(&seen("16M", &applied, &ground)), None);
@@ -172,7 +172,7 @@ fn what_the_kernel_killed_is_explained_and_nothing_else_is() {
 }
 
 #[test]
-fn a_machine_without_the_controller_says_what_would_help() {
+fn a_missing_controller_is_an_error_that_names_the_mount_command() {
     let ground = Files::with(&[("/proc/self/mountinfo", ""), ("/proc/self/cgroup", "0::/\n")], &[]);
     let error = Memory.works_here(&ground).expect_err("nothing is mounted");
     assert!(error.contains("mount -t cgroup2"), "{error}");
