@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_in_the_time_of_a_span_is_the_span() {
+    fn as_many_sectors_pass_in_the_time_of_a_span_as_it_has() {
         let disk = Geometry::new(&platters());
         for sector in [0, 17, 999, 1000, 123_456, 299_999, 400_001] {
             let place = disk.place(sector);

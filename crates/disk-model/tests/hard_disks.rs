@@ -97,7 +97,7 @@ fn backward_runs_cost_a_turn_less_a_block() {
 }
 
 #[test]
-fn what_was_read_ahead_comes_at_the_rate_of_the_interface() {
+fn data_that_was_read_ahead_arrives_at_the_rate_of_the_interface() {
     each(|name, numbers, disk| {
         let segment = numbers.disk("read_buffer", "segment_kib") as u64 * 1024;
         let mut device = Device::new(named(name).expect("shipped"), 3);
@@ -197,7 +197,7 @@ fn the_buffer_keeps_the_streams_that_were_used_last() {
 }
 
 #[test]
-fn what_is_written_over_is_read_anew() {
+fn overwritten_data_is_read_anew() {
     each(|name, _, disk| {
         let mut slowly = Slowly::new(name);
         let hit = disk.overhead + BLOCK as f64 / disk.rate;

@@ -58,7 +58,7 @@ fn look(device: &mut Device, before: Duration, now: Duration) -> Vec<(Ticket, Du
 }
 
 #[test]
-fn whatever_is_asked_is_answered_once_in_order_and_not_before_it_was_told() {
+fn every_request_is_answered_once_in_order_and_not_before_the_announced_time() {
     for model in shipped() {
         for seed in 0..6 {
             mixed(model, seed, 400);
@@ -110,7 +110,7 @@ fn the_same_seed_gives_the_same_and_another_one_something_else() {
 }
 
 #[test]
-fn it_does_not_matter_how_often_somebody_looks() {
+fn the_result_does_not_depend_on_how_often_the_device_is_polled() {
     for model in shipped() {
         let times = |steps: bool| {
             let mut device = Device::new(model, 3);
@@ -193,7 +193,7 @@ fn error(name: &str, from: &str, to: &str) -> ModelError {
 }
 
 #[test]
-fn what_is_wrong_in_a_description_is_told_with_file_key_and_range() {
+fn an_error_in_a_description_names_file_key_and_range() {
     let all = |error: ModelError, words: &[&str]| {
         let text = error.to_string();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
@@ -225,7 +225,7 @@ fn what_is_wrong_in_a_description_is_told_with_file_key_and_range() {
 }
 
 #[test]
-fn shipped_disks_say_what_they_are() {
+fn shipped_disks_have_titles_that_match_their_kind() {
     for model in shipped() {
         assert_eq!(named(model.name()), Some(model));
         assert_eq!(model.is_rotational(), model.title().starts_with("hard disk"), "{}", model.name());

@@ -41,7 +41,7 @@ fn mean_along(model: &Model) -> f64 {
 }
 
 /// A model's figure for a row.
-fn says(model: &Model, what: &str) -> f64 {
+fn modelled(model: &Model, what: &str) -> f64 {
     let full = || Numbers::of(model.name()).flash("slc", "size_mib") as usize + 100;
     match what {
         "sequential reads, outer edge" => megabytes_along(model, Kind::Read, 0, 500),
@@ -78,14 +78,14 @@ fn document() -> String {
 }
 
 #[test]
-fn the_document_says_what_the_models_say() {
+fn the_document_has_the_figures_of_the_models() {
     let document = document();
     let rows = document.lines().filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 7);
     let (mut stale, mut count) = (Vec::new(), 0);
     for row in rows {
         let mut cells: Vec<String> = row.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect();
         let model = named(cells[0].trim_matches('`')).expect("it is shipped");
-        let value = says(model, &cells[1]);
+        let value = modelled(model, &cells[1]);
         let published: f64 = cells[3].parse().expect("a number");
         (cells[5], cells[6]) = (figure(value), format!("{:.2}", value / published));
         let wanted = format!("| {} |", cells.join(" | "));

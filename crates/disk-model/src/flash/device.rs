@@ -67,8 +67,8 @@ impl Works for FlashDevice {
     }
 
     fn decision(&self) -> Option<u64> {
-        let somebody_waits = !(self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
-        if somebody_waits { self.event() } else { None }
+        let requests_wait = !(self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
+        if requests_wait { self.event() } else { None }
     }
 
     fn first_answer(&self) -> Option<u64> {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_joins_and_what_overlaps_replaces() {
+    fn an_adjacent_write_joins_and_an_overlapping_one_replaces() {
         let mut cache = WriteCache::new(10_000, 10);
         cache.add(100, 200, 1);
         cache.add(200, 300, 2);

@@ -83,9 +83,9 @@ impl Works for HardDiskDevice {
     }
 
     fn decision(&self) -> Option<u64> {
-        let somebody_waits =
+        let requests_wait =
             !(self.active.is_empty() && self.writers.is_empty() && self.flushes.is_empty() && self.waiting.is_empty());
-        let event = if somebody_waits { self.event() } else { None };
+        let event = if requests_wait { self.event() } else { None };
         event.map(|at| at.saturating_sub(self.phase))
     }
 
