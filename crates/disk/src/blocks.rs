@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_the_rest_is_zeros() {
+    fn written_data_is_read_back_and_the_rest_is_zeros() {
         let mut blocks = Blocks::default();
         let data: Vec<u8> = (0..10_000u32).map(|at| (at % 251) as u8 + 1).collect();
         blocks.write(4000, &data);

@@ -251,13 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_completed_may_be_there_all_the_same() {
+    fn an_incomplete_write_may_be_on_the_disk() {
         let all = record(&[Submitted(0), Submitted(1), Completed(1)]);
         assert_eq!(at(&all, 3, false).pending, [1, 0]);
     }
 
     #[test]
-    fn each_sort_of_remainder_keeps_what_its_name_says() {
+    fn each_remainder_keeps_the_writes_that_its_name_states() {
         let places = |kept| keeps(kept, 4).into_iter().map(|(place, _)| place).collect::<Vec<_>>();
         assert_eq!(places(Kept::Nothing), [0usize; 0]);
         assert_eq!(places(Kept::Everything), [0, 1, 2, 3]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_as_pending_is_what_is_pending() {
+    fn the_count_of_pending_writes_is_correct() {
         let mut events = Vec::new();
         for write in 0..30 {
             events.push(Submitted(write));

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_can_be_once_it_is_written_anew() {
+    fn an_unreadable_block_is_readable_after_it_is_written() {
         let all = Chosen { among: Among::Data(OURS.into()), blocks: 10, seed: 1 };
         let mut ailing = Ailing::new(&Fault::Unreadable(all), &disk());
         assert_eq!(ailing.bad(), 10);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_repetition_mends_is_told_apart_and_hides_nothing_of_another_kind() {
+    fn lateness_that_no_repetition_mends_is_separate_and_hides_no_other_kind() {
         let mut all = reads(100, 20, 0);
         (0..100).for_each(|_| all.answered(Kind::Write, us(20), us(42), us(40)));
         let summary = all.summary(&span(12)).expect("the device worked");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_waited_longer_than_the_model_was_late_although_the_server_did_not_see_it() {
+    fn waits_of_the_kernel_beyond_the_model_are_lateness_even_if_the_server_missed_them() {
         let all = reads(1000, 0, 0);
         let seen = |reads_ns| all.summary(&KernelTimes { reads_ns, ..span(200) }).expect("the device worked").share;
         assert_eq!(seen(100_000_000), 0.0);
