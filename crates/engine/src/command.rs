@@ -418,7 +418,7 @@ fn end_all(hold: Hold, grace: Duration) {
     loop {
         match confine::reap() {
             Waited::Ended(..) => continue,
-            Waited::Nobody => return,
+            Waited::NoChildren => return,
             Waited::AllRun => {}
         }
         let waited = Duration::from_nanos(kernel_ns() - begun);

@@ -131,7 +131,7 @@ pub enum Waited {
     /// There are children, and all of them run.
     AllRun,
     /// There are no children.
-    Nobody,
+    NoChildren,
 }
 
 /// Reaps any child without blocking.
@@ -141,7 +141,7 @@ pub fn reap() -> Waited {
     match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::__WALL) } {
         0 => Waited::AllRun,
         process if process > 0 => Waited::Ended(process, Ending::of(status)),
-        _ => Waited::Nobody,
+        _ => Waited::NoChildren,
     }
 }
 

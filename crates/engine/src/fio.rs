@@ -180,7 +180,7 @@ after the report
     }
 
     #[test]
-    fn what_was_not_reported_is_an_error() {
+    fn a_missing_report_is_an_error() {
         for (name, output) in
             [("db write", REPORT), ("nobody read", REPORT), ("db read", "fio: failed"), ("db read", "{")]
         {

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_comes_back() {
+    fn recorded_values_come_back() {
         let words = words();
         let mut recorder = Recorder::new(&words);
         for ns in 1..=10_000u64 {

@@ -397,7 +397,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_written_fresh_is_what_is_left_of_the_life() {
+    fn rewriting_creates_the_files_that_remain_at_the_end_of_the_life() {
         let plan = history("old", 64 << 20, 0.8, 1);
         let mut life = Life::new(&plan);
         while life.step().is_some() {}

@@ -21,10 +21,10 @@ pub fn so_far() -> Option<u64> {
 /// Instructions per item, by metric name: of workers with this CPU time, and of all tasks since the count `before`.
 pub fn for_each(items: u64, workers: CpuTime, before: Option<u64>) -> BTreeMap<String, f64> {
     let all = before.and_then(|before| so_far()?.checked_sub(before));
-    told(items, workers, all)
+    per_item(items, workers, all)
 }
 
-fn told(items: u64, workers: CpuTime, all: Option<u64>) -> BTreeMap<String, f64> {
+fn per_item(items: u64, workers: CpuTime, all: Option<u64>) -> BTreeMap<String, f64> {
     let Some(all) = all.filter(|_| items > 0) else { return BTreeMap::new() };
     let both = [(INSTRUCTIONS, workers.user_ns + workers.system_ns), (ALL_INSTRUCTIONS, all)];
     both.into_iter().map(|(word, count)| (word.to_owned(), count as f64 / items as f64)).collect()
@@ -52,11 +52,11 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_workers_and_all_are_told_for_each_item_and_none_where_nothing_is_counted() {
+    fn instructions_per_item_are_of_workers_and_of_all_and_none_without_a_count() {
         let workers = CpuTime { user_ns: 1000, system_ns: 3000 };
-        let told_all: Vec<(String, f64)> = told(4, workers, Some(6000)).into_iter().collect();
-        assert_eq!(told_all, [(ALL_INSTRUCTIONS.to_owned(), 1500.0), (INSTRUCTIONS.to_owned(), 1000.0)]);
-        assert!(told(4, workers, None).is_empty() && told(0, workers, Some(6000)).is_empty());
+        let found: Vec<(String, f64)> = per_item(4, workers, Some(6000)).into_iter().collect();
+        assert_eq!(found, [(ALL_INSTRUCTIONS.to_owned(), 1500.0), (INSTRUCTIONS.to_owned(), 1000.0)]);
+        assert!(per_item(4, workers, None).is_empty() && per_item(0, workers, Some(6000)).is_empty());
     }
 
     #[test]

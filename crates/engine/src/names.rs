@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn files_spread_over_directories_as_the_layout_says() {
+    fn the_layout_spreads_files_over_directories() {
         let mut name = Name::new();
         let mut directory_of = |layout, index| {
             let files = files(Names::Decimal, layout);

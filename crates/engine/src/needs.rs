@@ -117,7 +117,7 @@ mod tests {
     use workload::program::VolumeTool;
 
     #[test]
-    fn what_cannot_be_done_is_said_with_the_systems_answer_and_nothing_is_left() {
+    fn an_unmet_need_has_the_systems_answer_and_leaves_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let opened = sys::open_root(folder.path()).expect("open");
         let root = opened.as_raw_fd();

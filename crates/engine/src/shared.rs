@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reason_to_stop_stands() {
+    fn the_first_reason_to_stop_is_kept() {
         let shared = Shared::new(1, 1, 0).unwrap();
         shared.stop(Stop::Time);
         shared.stop(Stop::Death);

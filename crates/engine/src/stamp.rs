@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_passes() {
+    fn written_data_passes_the_check() {
         assert_eq!(check(&written(), [8; 2], 2, &mut generator()), Ok(()));
     }
 

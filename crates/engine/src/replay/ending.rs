@@ -21,7 +21,7 @@ impl Ending {
         }
     }
 
-    fn told(self) -> String {
+    fn words(self) -> String {
         match self {
             Ending::Done(_) => "done".into(),
             Ending::Failed(number) => std::io::Error::from_raw_os_error(number).to_string(),
@@ -58,7 +58,7 @@ impl Otherwise {
         for ((call, then, now), count) in &self.0 {
             let how = match (then, now) {
                 (Ending::Done(_), Ending::Done(_)) => "another amount".to_owned(),
-                _ => format!("{} instead of {}", now.told(), then.told()),
+                _ => format!("{} instead of {}", now.words(), then.words()),
             };
             *kinds.entry((call, how)).or_default() += count;
         }

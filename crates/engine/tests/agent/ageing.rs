@@ -52,7 +52,7 @@ fn the_same_history_leaves_the_same_tree_and_another_seed_another() {
 }
 
 #[test]
-fn what_is_written_fresh_is_named_and_sized_as_what_the_history_left() {
+fn freshly_written_files_have_the_names_and_sizes_of_the_aged_ones() {
     let names_of = |profile: &str| {
         let dir = folder();
         age(&mut Agent::start(), dir.path(), history(profile, 24 << 20, 0.6));
@@ -113,7 +113,7 @@ fn memory_stays_flat_however_many_files_there_are() {
 }
 
 #[test]
-fn aged_files_are_read_once_each_and_a_fresh_root_says_that_it_has_none() {
+fn aged_files_are_read_once_each_and_a_root_without_them_is_an_error() {
     let dir = folder();
     let root = dir.path().join("work");
     std::fs::create_dir(&root).unwrap();
@@ -128,7 +128,7 @@ fn aged_files_are_read_once_each_and_a_fresh_root_says_that_it_has_none() {
 }
 
 #[test]
-fn an_ageing_that_cannot_be_says_what_and_why() {
+fn a_failed_ageing_has_its_folder_and_reason() {
     let dir = folder();
     let mut agent = Agent::start();
     match agent.ask(&asked(&dir.path().join("missing"), history("used", 16 << 20, 0.6))) {

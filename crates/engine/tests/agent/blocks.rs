@@ -33,7 +33,7 @@ fn a_total_is_written_in_blocks_over_files_of_limited_size() {
 }
 
 #[test]
-fn what_is_written_cannot_be_compressed_and_never_repeats() {
+fn written_data_is_incompressible_and_never_repeats() {
     let dir = folder();
     let p = program(dir.path(), vec![big(4 * MIB, 4 * MIB)], vec![phase(vec![write(MIB)])]);
     let mut agent = Agent::with(&p);

@@ -64,7 +64,7 @@ fn each_client_has_files_of_its_own_and_reads_those_of_the_other() {
 }
 
 #[test]
-fn records_of_one_file_lie_in_turn_and_a_wrong_one_is_found_by_who_reads_it() {
+fn records_of_one_file_lie_in_turn_and_a_wrong_one_is_found_by_its_reader() {
     let folder = folder();
     let mut set = fileset("one", 1, Size::Total { bytes: 20 * RECORD, largest: 20 * RECORD });
     set.content.verify = true;

@@ -72,7 +72,7 @@ fn a_command_works_in_the_root_with_an_environment_of_its_own_and_nothing_to_rea
 }
 
 #[test]
-fn what_fails_says_its_last_lines() {
+fn a_failing_command_is_reported_with_its_last_lines() {
     let dir = folder();
     let mut agent =
         Agent::with(&program(dir.path(), vec![], vec![shell("seq 100; echo no room >&2; exit 3"), shell("exit 4")]));
@@ -85,7 +85,7 @@ fn what_fails_says_its_last_lines() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_told_and_ended() {
+fn processes_that_a_command_leaves_behind_are_reported_and_ended() {
     let dir = folder();
     let (held, away) = (long(1), long(2));
     // One holds its output open, the other runs in its own session.
@@ -99,7 +99,7 @@ fn what_a_command_leaves_behind_is_told_and_ended() {
 }
 
 #[test]
-fn who_does_not_end_when_asked_is_ended() {
+fn a_process_that_ignores_sigterm_is_killed() {
     let dir = folder();
     let mark = long(3);
     let stubborn = shell(&format!("trap '' TERM; while :; do sleep {mark}; done"));
@@ -184,7 +184,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn what_is_unmounted_meanwhile_is_let_go_of_and_nothing_else() {
+fn a_filesystem_that_is_unmounted_meanwhile_is_released_and_no_other() {
     prerequisites::needs!(root);
     let (dir, mark) = (folder(), long(8));
     let root = dir.path().display();
@@ -216,7 +216,7 @@ fn what_is_unmounted_meanwhile_is_let_go_of_and_nothing_else() {
 }
 
 #[test]
-fn several_at_once_are_told_apart() {
+fn several_commands_at_once_are_each_recorded() {
     let dir = folder();
     let mut phase = shell("echo $$ > $$.pid; mktemp -p . > /dev/null");
     (phase.groups[0].workers, phase.groups[0].processes) = (3, true);
@@ -225,7 +225,7 @@ fn several_at_once_are_told_apart() {
 }
 
 #[test]
-fn what_lies_in_the_root_is_read_and_counted_before_a_command() {
+fn files_in_the_root_are_read_and_counted_before_a_command() {
     use workload::message::{Reply, Request};
     let dir = folder();
     std::fs::create_dir(dir.path().join("below")).unwrap();

@@ -145,7 +145,7 @@ fn no_device_of_the_machine_is_open_to_commands_and_the_harmless_ones_are() {
 }
 
 #[test]
-fn what_work_declares_is_its_own() {
+fn declared_private_folders_are_the_works_own() {
     prerequisites::needs!(root);
     // One of the private folders is an ancestor of the work folder.
     let places = Places { work: tempfile::tempdir_in("/tmp").unwrap(), ..Places::new() };
@@ -175,7 +175,7 @@ fn setuid_programs_give_a_user_nothing() {
 }
 
 #[test]
-fn who_asks_for_it_is_not_confined_and_the_outcome_says_so() {
+fn a_command_is_unconfined_on_request_and_the_outcome_has_a_remark() {
     let places = Places::new();
     let line = format!("echo x > {}/new && rm {0}/new", places.outside.path().display());
     let phase = changed(shell(&line), |command| command.unconfined = true);

@@ -90,7 +90,7 @@ fn a_phase_that_ends_by_time_counts_what_follows_the_ramp() {
 }
 
 #[test]
-fn an_open_loop_keeps_its_rate_and_says_so() {
+fn an_open_loop_keeps_its_rate_and_reports_it() {
     for (poisson, engine) in [(false, Engine::Calls), (true, Engine::Calls), (true, Engine::IoUring(4))] {
         let dir = folder();
         let rate = Some(Rate { per_second: 2_000.0, poisson });

@@ -312,7 +312,7 @@ fn the_order_in_which_phases_are_named_changes_nothing_that_they_do() {
 }
 
 #[test]
-fn what_was_not_filled_for_want_of_room_is_not_looked_for() {
+fn files_that_did_not_fit_are_not_expected_later() {
     let folder = folder();
     let many = Fileset { layout: Layout::PerDirectory(10), ..fileset("filler", 50_000, Size::Uniform(1, 1)) };
     let filling = group(Over::Space { fileset: Some(0) }, &[Step::Fill(0)]);

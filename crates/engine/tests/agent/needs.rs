@@ -24,7 +24,7 @@ fn lacking(root: &std::path::Path, phases: Vec<Phase>) -> Vec<workload::message:
 }
 
 #[test]
-fn phases_that_cannot_be_done_are_told_by_number_with_the_systems_answer() {
+fn impossible_phases_are_listed_by_number_with_the_systems_answer() {
     let folder = folder();
     let tool = phase(vec![group(Over::Volume, &[Step::Volume(VolumeTool::Rollback, Vec::new())])]);
     let needs = vec![Need::Tool(VolumeTool::Rollback)];

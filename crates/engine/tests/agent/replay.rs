@@ -78,7 +78,7 @@ fn a_tree_is_laid_out_and_calls_are_made_by_threads_that_wait_for_each_other() {
 }
 
 #[test]
-fn calls_that_end_otherwise_are_counted_and_told() {
+fn calls_that_end_differently_are_counted_and_reported() {
     let dir = folder();
     let actions = vec![
         action(0, Call::Unlink { path: "missing".into() }, 0, &[]),
