@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_of_the_folder_is_refused_with_its_line() {
+    fn a_path_outside_the_folder_is_refused_with_its_line() {
         for (line, why) in [
             ("filename=/dev/sdb", "names a device"),
             ("filename=a:/dev/nvme0n1", "names a device"),

@@ -83,24 +83,24 @@ fn writes(every: u64) -> String {
 mod tests {
     use crate::JobFile;
 
-    fn said(lines: &str) -> String {
+    fn text_of(lines: &str) -> String {
         super::sentences(&JobFile::read(&format!("[db]\n{lines}"), &|_| None).expect("read").jobs[0])
     }
 
     #[test]
-    fn caches_and_durability_are_said() {
+    fn the_sentence_names_caches_and_durability() {
         let text =
-            said("rw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nnumjobs=4\nruntime=30\ntime_based");
+            text_of("rw=randread\nbs=4k\ndirect=1\nioengine=io_uring\niodepth=32\nnumjobs=4\nruntime=30\ntime_based");
         assert_eq!(
             text,
             "`db` reads, at random, 4k per call, past the page cache (direct=1), up to 32 in flight (io_uring), in 4 processes, for 30 s."
         );
-        assert!(said("rw=read\niodepth=32").contains("psync has depth 1"));
-        assert!(said("rw=read").contains("fio first drops"), "{}", said("rw=read"));
-        assert!(said("rw=read\ninvalidate=0").contains("as it is"));
-        assert!(said("rw=write").contains("when the data is durable"));
-        assert!(said("rw=write\nfdatasync=1").contains("fdatasync after each write"));
-        assert!(said("rw=randwrite\nsync=dsync").contains("before it returns"));
-        assert!(said("rw=write\nend_fsync=1").contains("one fsync"));
+        assert!(text_of("rw=read\niodepth=32").contains("psync has depth 1"));
+        assert!(text_of("rw=read").contains("fio first drops"), "{}", text_of("rw=read"));
+        assert!(text_of("rw=read\ninvalidate=0").contains("as it is"));
+        assert!(text_of("rw=write").contains("when the data is durable"));
+        assert!(text_of("rw=write\nfdatasync=1").contains("fdatasync after each write"));
+        assert!(text_of("rw=randwrite\nsync=dsync").contains("before it returns"));
+        assert!(text_of("rw=write\nend_fsync=1").contains("one fsync"));
     }
 }

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn unknown_options_are_refused() {
         for key in ["no_such_option", "", "--rw", "exec_", "EXEC_PRERUN", "filename ", "include", "trigger", "aux-path"]
         {
             assert!(refused(key, Some("x")).contains("is not an option"), "{key}");

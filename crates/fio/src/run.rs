@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_job_by_its_name_is_run_as_a_whole() {
+    fn jobs_that_wait_for_another_by_name_run_as_a_whole() {
         let file = made("[a]\nsize=1m\nrw=write\n[b]\nstonewall\nwait_for=a\nsize=1m\nrw=read\n");
         assert_eq!(file.phases.len(), 2);
         assert!(

@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_word_is_named_with_its_line() {
+    fn options_without_a_counterpart_are_named_with_their_lines() {
         let made = translation("[a]\nrw=write\nsize=1m\nthinktime=100\nrandom_distribution=zipf:1.2\nend_fsync=1\n");
         assert_eq!(made.differences, ["line 4: thinktime=100", "line 5: random_distribution=zipf:1.2"]);
         let refused = |text: &str| {
