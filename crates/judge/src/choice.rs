@@ -52,7 +52,7 @@ pub fn groups(table: &Table, fit: &Fit) -> Vec<Group> {
             }
         }
     }
-    groups.iter_mut().for_each(|group| group.leave_out_who_meets_nobody(fit));
+    groups.iter_mut().for_each(|group| group.leave_out_the_unmatched(fit));
     groups
 }
 
@@ -79,7 +79,7 @@ impl Group {
     }
 
     /// Removes contenders that share no row with another one, such as the raw device; if no row has two contenders, all stay.
-    fn leave_out_who_meets_nobody(&mut self, fit: &Fit) {
+    fn leave_out_the_unmatched(&mut self, fit: &Fit) {
         let contests = self.rows.iter().map(|&row| &fit.rows[row]).filter(|row| row.ranked().nth(1).is_some());
         let met: Vec<usize> = contests.flat_map(|row| row.ranked().map(|member| member.contender)).collect();
         if !met.is_empty() {

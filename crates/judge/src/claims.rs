@@ -190,7 +190,7 @@ fn verdict(table: &Table, claim: &Claim, tested: Result<Tested, String>) -> Clai
     let published = claim.factor.map(|factor| format!(", published {}", words::factor(factor))).unwrap_or_default();
     let text = format!(
         "{claimed}: {}; for {} measured {}{}{published}{}.",
-        said(&outcome, claim.relation, relation),
+        outcome_words(&outcome, claim.relation, relation),
         words::phrase(&table.operations[tested.operation]),
         words::factor(factor),
         words::range(&interval),
@@ -217,7 +217,7 @@ fn statement(claim: &Claim) -> String {
     }
 }
 
-fn said(outcome: &ClaimOutcome, claimed: ClaimRelation, found: Relation) -> String {
+fn outcome_words(outcome: &ClaimOutcome, claimed: ClaimRelation, found: Relation) -> String {
     let likely = if found == Relation::LikelyWorse { "likely " } else { "" };
     match (outcome, claimed) {
         (ClaimOutcome::Holds, ClaimRelation::Equal) => "holds (they are as good as each other)".into(),

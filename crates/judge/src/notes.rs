@@ -6,11 +6,11 @@ use crate::judgement::{Note, NoteKind};
 use crate::table::{Cell, Durability};
 
 /// Share of a cold read that caches may serve before there is a note.
-const CACHE_SAID: f64 = 0.05;
+const CACHE_NOTED: f64 = 0.05;
 /// Share of a warm read that the device may deliver before there is a note.
 const DEVICE_SHARE: f64 = 0.05;
 /// Within 20 % of the generator's ceiling.
-const CEILING_SAID: f64 = 0.8;
+const CEILING_NOTED: f64 = 0.8;
 
 /// A note.
 pub fn note(kind: NoteKind, text: impl Into<String>) -> Note {
@@ -30,7 +30,7 @@ pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     if disturbed > 0 {
         found.push(note(NoteKind::Disturbed, format!("{disturbed} of {} disturbed", cell.samples.len())));
     }
-    if let Some(share) = facts.cache_served.filter(|share| *share > CACHE_SAID) {
+    if let Some(share) = facts.cache_served.filter(|share| *share > CACHE_NOTED) {
         found.push(note(NoteKind::Cache, format!("{:.0} % from a cache", share * 100.0)));
     }
     if let Some(share) = facts.device_served.filter(|share| *share > DEVICE_SHARE) {
@@ -43,7 +43,7 @@ pub fn of_facts(cell: &Cell, missing: usize) -> Vec<Note> {
     if facts.cache_below {
         found.push(note(NoteKind::Cache, "a cache below this machine"));
     }
-    if let Some(share) = facts.ceiling.filter(|share| *share > CEILING_SAID) {
+    if let Some(share) = facts.ceiling.filter(|share| *share > CEILING_NOTED) {
         found.push(note(NoteKind::Ceiling, format!("limited by the generator ({:.0} % of it)", share * 100.0)));
     }
     if missing > 0 {

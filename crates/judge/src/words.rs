@@ -9,10 +9,10 @@ use crate::table::{Backend, Operation, Table};
 /// Properties that are called safeties; copy on write is a method, not a guarantee.
 const SAFETIES: [&str; 3] = ["flushes", "ordered data", "data checksums"];
 /// Smallest ratio of a cost that is mentioned.
-const COST_SAID: f64 = 1.2;
+const COST_MENTIONED: f64 = 1.2;
 
 /// Fewest CPU seconds that are compared: the kernel counts in ticks of 10 ms, so 0.2 s are wrong by 5 % at most.
-const CPU_TOLD: f64 = 0.2;
+const LEAST_CPU_SECONDS: f64 = 0.2;
 
 /// All sentences of a table.
 pub fn sentences(table: &Table, assessed: &Assessed) -> Vec<Sentence> {
@@ -256,10 +256,10 @@ fn cost_sentence(table: &Table, ranking: &Ranking) -> String {
     let mut parts = Vec::new();
     for other in &ranking.others {
         let Some(theirs) = facts(other.contender) else { continue };
-        let shown = |seconds: Option<f64>| seconds.filter(|s| *s >= CPU_TOLD);
+        let shown = |seconds: Option<f64>| seconds.filter(|s| *s >= LEAST_CPU_SECONDS);
         let (Some(mine), Some(theirs)) = (shown(best.cpu_seconds), shown(theirs.cpu_seconds)) else { continue };
         let ratio = theirs / mine;
-        if !(1.0 / COST_SAID..COST_SAID).contains(&ratio) {
+        if !(1.0 / COST_MENTIONED..COST_MENTIONED).contains(&ratio) {
             let name = &table.contenders[other.contender].name;
             parts.push(format!("{name} used {} times the CPU", factor(ratio)));
         }

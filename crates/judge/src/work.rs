@@ -236,7 +236,7 @@ impl Line<'_> {
         };
         let less: Vec<(usize, f64)> =
             programs.iter().filter(is_less).filter_map(|one| Some((one.contender, value(one)?))).collect();
-        self.told_unequal(less, (most.contender, amount), count.words, count.shown)
+        self.unequal_work(less, (most.contender, amount), count.words, count.shown)
     }
 
     /// If counts of calls show no difference (old results, mapped files, io_uring), a device that received almost nothing does.
@@ -251,10 +251,10 @@ impl Line<'_> {
         };
         let less: Vec<(usize, f64)> =
             programs.iter().filter(is_idle).filter_map(|one| Some((one.contender, value(one)?))).collect();
-        self.told_unequal(less, (most.contender, amount), "had its device write", almost)
+        self.unequal_work(less, (most.contender, amount), "had its device write", almost)
     }
 
-    fn told_unequal(
+    fn unequal_work(
         &self,
         less: Vec<(usize, f64)>,
         (most, amount): (usize, f64),

@@ -16,7 +16,7 @@ fn unordered(contender: &mut judge::Contender) {
 }
 
 #[test]
-fn the_one_that_is_never_far_behind_is_taken_and_its_bound_said() {
+fn a_contender_that_is_never_far_behind_is_taken_and_its_bound_shown() {
     // ext4 is 1.2 times behind at both; the others are best at one and twice behind at the other.
     let bake = Bake::new()
         .time("create")
@@ -53,7 +53,7 @@ fn before_there_is_a_bound_the_one_that_is_least_far_behind_leads() {
 }
 
 #[test]
-fn what_is_only_likely_in_its_lines_is_not_beyond_doubt_in_the_choice() {
+fn a_choice_is_not_beyond_doubt_if_its_lines_are_only_likely() {
     let mut found = [0; 3];
     for step in 0..150 {
         let slower = 10.0 * (1.0 + f64::from(step) / 1000.0);
@@ -131,7 +131,7 @@ fn where_the_one_to_take_is_far_behind_too_no_other_is_to_be_avoided() {
 }
 
 #[test]
-fn one_that_is_far_behind_is_to_be_avoided_and_where_is_said() {
+fn a_contender_far_behind_is_to_be_avoided_and_its_operation_named() {
     let bake = Bake::new()
         .time("create")
         .at("ext4", 10.0, &CALM)
@@ -145,7 +145,7 @@ fn one_that_is_far_behind_is_to_be_avoided_and_where_is_said() {
 }
 
 #[test]
-fn where_nothing_is_known_the_answer_is_open_and_says_what_it_would_take() {
+fn an_undecided_answer_is_open_and_names_the_samples_that_it_needs() {
     let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(10.0);
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).cell(timed).at("xfs", 10.6, &WILD_TOO).cell(timed);
     let answer = answer(&bake.table).unwrap();
@@ -251,7 +251,7 @@ fn one_that_was_not_measured_everywhere_is_not_taken() {
 }
 
 #[test]
-fn the_raw_device_beside_filesystems_competes_with_nobody_and_hinders_no_answer() {
+fn the_raw_device_does_not_compete_with_filesystems_and_hinders_no_answer() {
     let bake = Bake::new()
         .time("raw read")
         .at("device", 1.0, &CALM)

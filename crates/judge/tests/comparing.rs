@@ -40,7 +40,7 @@ fn noise_is_unresolved_and_fails_nothing() {
 }
 
 #[test]
-fn what_is_likely_worse_fails_the_gate_that_asks_for_it() {
+fn a_likely_worse_row_fails_only_the_gate_for_likely_changes() {
     let before = Bake::new().time("create").at("ext4", 10.0, &CALM);
     let after = Bake::new().time("create").at("ext4", 11.5, &CALM_TOO);
     let mut compared = compare(&before.table, &after.table);
@@ -52,7 +52,7 @@ fn what_is_likely_worse_fails_the_gate_that_asks_for_it() {
 }
 
 #[test]
-fn a_gate_that_cannot_be_read_says_how_it_is_written() {
+fn an_invalid_gate_is_an_error_that_shows_the_syntax() {
     for wrong in
         ["worse", "worse:5", "better:5%", "worse:-1%", "worse:x%", "", "worse:5%,else", "worse:5%,inconclusive,x"]
     {
@@ -74,7 +74,7 @@ fn contenders_of_one_run_are_paired_by_block() {
 }
 
 #[test]
-fn what_only_one_run_has_is_listed_and_not_compared() {
+fn a_contender_of_only_one_run_is_listed_and_not_compared() {
     let before = Bake::new().time("create").at("ext4", 10.0, &CALM).at("jfs", 10.0, &CALM);
     let after = Bake::new().time("create").at("ext4", 10.0, &CALM_TOO);
     let compared = compare(&before.table, &after.table);
@@ -166,7 +166,7 @@ fn a_mix_of_rates_counts_items() {
 }
 
 #[test]
-fn a_mix_that_cannot_be_judged_says_why() {
+fn a_mix_that_cannot_be_judged_is_an_error_with_its_reason() {
     for wrong in ["", "create", "create=0", "create=x", "=1", "create=-2"] {
         assert!(matches!(Mix::parse(wrong), Err(MixError::Unreadable { .. })), "{wrong}");
     }
@@ -179,7 +179,7 @@ fn a_mix_that_cannot_be_judged_says_why() {
 }
 
 #[test]
-fn a_gate_is_tested_for_what_it_says() {
+fn a_gate_is_tested_for_its_own_threshold() {
     // 7 % worse on average, known to a few percent: worse beyond doubt, but not by more than 5 % beyond doubt.
     let before = Bake::new().time("create").at("ext4", 10.0, &CALM);
     let after = Bake::new().time("create").at("ext4", 10.6, &CALM_TOO);
@@ -190,7 +190,7 @@ fn a_gate_is_tested_for_what_it_says() {
 }
 
 #[test]
-fn a_comparison_of_one_run_says_what_its_table_says() {
+fn a_comparison_of_one_run_agrees_with_its_table() {
     let bake = Bake::new()
         .time("create")
         .at("ext4", 10.0, &CALM)

@@ -38,7 +38,7 @@ fn a_loser_is_no_longer_run_while_the_front_is_open() {
 }
 
 #[test]
-fn precise_figures_and_told_ranks_end_the_run_and_wild_ones_do_not() {
+fn precise_figures_and_known_ranks_end_the_run_and_scattered_ones_do_not() {
     let calm = Bake::new().time("create").at("ext4", 10.0, &CALM).at("xfs", 12.0, &CALM_TOO);
     assert_eq!(decide(&calm.table, &policy(Until::Precision)).unwrap().reason, Reason::Resolved);
     let wild = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 60.0, &WILD_TOO);
@@ -53,7 +53,7 @@ fn precise_figures_and_told_ranks_end_the_run_and_wild_ones_do_not() {
 }
 
 #[test]
-fn the_cap_ends_the_run_and_says_what_stayed_open() {
+fn the_cap_ends_the_run_and_names_what_stayed_open() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.1, &WILD_TOO);
     let capped = Policy { max_blocks: 5, ..policy(Until::Precision) };
     let decision = decide(&bake.table, &capped).unwrap();
@@ -71,7 +71,7 @@ fn a_fixed_number_of_blocks_is_that_number() {
 }
 
 #[test]
-fn a_spent_budget_says_what_the_rest_would_have_taken() {
+fn a_spent_budget_names_the_time_that_the_rest_needs() {
     let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(60.0);
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).cell(timed).at("xfs", 10.1, &WILD_TOO).cell(timed);
     let spent = Policy { seconds_left: Some(30.0), ..policy(Until::Precision) };
@@ -114,7 +114,7 @@ fn a_budget_that_resolves_nothing_goes_to_the_workload_with_the_fewest_blocks() 
 }
 
 #[test]
-fn a_budget_says_beforehand_what_it_buys() {
+fn a_budget_is_planned_with_its_rounds_and_precision() {
     let timed = |cell: &mut judge::Cell| cell.facts.trial_seconds = Some(30.0);
     let bake = Bake::new().time("create").of("ext4", &[]).cell(timed).of("xfs", &[]).cell(timed);
     let two_hours = Policy { seconds_left: Some(600.0), ..policy(Until::Precision) };

@@ -31,7 +31,7 @@ fn a_winner_of_a_rate_has_the_highest() {
 }
 
 #[test]
-fn what_is_too_wide_is_unresolved_and_not_a_tie() {
+fn a_wide_interval_is_unresolved_and_not_a_tie() {
     let bake = Bake::new().time("create").at("ext4", 10.0, &WILD).at("xfs", 10.5, &WILD_TOO);
     assert_eq!(bake.judge().rankings[0].others[0].relation, Relation::Unresolved);
     let sentence = bake.sentences();
@@ -274,7 +274,7 @@ fn a_twin_is_hidden_and_its_difference_is_the_noise_floor() {
 }
 
 #[test]
-fn what_touches_a_figure_stands_beside_it() {
+fn notes_that_concern_a_figure_are_shown_beside_it() {
     let rising: Vec<f64> = (0..12).map(|block| 10.0 * 1.03_f64.powi(block) * CALM[block as usize % 5]).collect();
     let bake = Bake::new().time("create").of("ext4", &rising).cell(|cell| {
         cell.samples[3].disturbed = true;

@@ -82,7 +82,7 @@ fn one_run_has_its_own_interval_and_runs_of_one_machine_are_one_machine() {
 }
 
 #[test]
-fn what_is_no_number_is_not_pooled() {
+fn invalid_numbers_are_not_pooled() {
     let nonsense = [(f64::NAN, 0.1, 3.0), (0.1, 0.0, 3.0), (0.1, f64::INFINITY, 3.0), (0.1, 0.1, 0.0)];
     let studies = nonsense.map(|(log, error, df)| Study { machine: 0, log, error, df });
     assert_eq!(pooled(&studies), None);

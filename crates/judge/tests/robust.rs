@@ -56,7 +56,7 @@ fn table(rng: &mut SmallRng) -> Table {
 }
 
 #[test]
-fn no_table_makes_the_judge_panic_or_say_what_is_no_number() {
+fn no_table_makes_the_judge_panic_or_return_an_invalid_number() {
     for seed in 0..3000 {
         let mut rng = SmallRng::seed_from_u64(seed);
         let table = table(&mut rng);

@@ -118,7 +118,7 @@ fn a_program_that_runs_for_a_fixed_time_does_less_where_the_filesystem_is_slow()
 }
 
 #[test]
-fn what_filesystems_add_and_save_is_no_doubt() {
+fn overhead_and_savings_of_filesystems_raise_no_doubt() {
     // Journals and metadata of a program that writes little.
     assert_eq!(kinds(program(1.0, 2e3, 12.0 * MB), program(0.4, 2e3, 40e3)), []);
     // A thousand small commits: one filesystem writes far more for each.
@@ -173,7 +173,7 @@ fn zeros_on_a_compressing_filesystem_come_with_a_sentence_before_the_verdict() {
 }
 
 #[test]
-fn reads_that_never_reached_the_device_come_with_a_sentence_whoever_they_are_of() {
+fn reads_that_never_reached_the_device_are_reported_for_all_contenders() {
     let found = doubts(cold_read(210.0 * MB, 0.0), cold_read(210.0 * MB, 30e3));
     assert_eq!((found[0].kind, found[0].less.as_slice()), (DoubtKind::NotFetched, [0, 1].as_slice()));
     let text = "most of the data never came from the device: ext4 and xfs read 210 MB, of which the device delivered almost nothing (30 kB)";
