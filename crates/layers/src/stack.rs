@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_stack_is_refused_with_what_would_be() {
+    fn an_invalid_stack_is_refused_with_the_valid_words() {
         for (text, why) in [
             ("", "there is no layer ``; known: none, bcache, integrity, luks"),
             ("luks+none", "there is no layer `none`"),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_tools_do_not_show_is_missing() {
+    fn an_option_that_the_tools_do_not_show_is_missing() {
         let stack = Stack::parse("luks:sector-size=4096").expect("good");
         let (rung, places) = (&stack.rungs()[0], places(&["/dev/vda"]));
         let missing = |output: &str| rung.missing(output, &places);
