@@ -162,7 +162,7 @@ pub fn import_bytes(bytes: &[u8], file: &str) -> Result<Imported, ImportError> {
 }
 
 /// An error of a reader, cut to a readable length: it may repeat content of the file.
-fn said(error: &impl std::fmt::Display) -> String {
+fn error_text(error: &impl std::fmt::Display) -> String {
     error.to_string().chars().take(WHY_LIMIT).collect()
 }
 

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn the_path_of_an_unreadable_value_is_named() {
         assert_eq!(way(r#"{"in": {"n": "seven"}, "list": []}"#), "in.n");
         assert_eq!(way(r#"{"in": {"n": {"a": 1}}, "list": []}"#), "in.n");
         assert_eq!(way(r#"{"in": {"n": -1}, "list": []}"#), "in.n");
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_a_field_is_named() {
+    fn the_path_of_an_object_without_a_field_is_named() {
         assert_eq!(way(r#"{"in": {}, "list": []}"#), "in");
         assert_eq!(way(r#"{"in": {"n": 1}, "list": [{"n": 1}, {"s": {}}, {"n": 2}]}"#), "list[1]");
         assert_eq!(way(r#"{"in": {"n": 1}}"#), "");
     }
 
     #[test]
-    fn a_text_that_ends_early_and_one_that_is_none_are_told() {
+    fn the_path_in_a_truncated_or_invalid_text_ends_where_reading_ended() {
         assert_eq!(way(r#"{"in": {"n": 1"#), "in.n");
         assert_eq!(way("nothing"), "");
         assert_eq!(way_to("\"\\", 9), "");

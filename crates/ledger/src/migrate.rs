@@ -165,9 +165,9 @@ pub fn found(mut found: Value) -> Value {
         return Value::Null;
     }
     supply(&mut found, "options", json!([]));
-    not_told(&mut found, &["aged", "backend", "kernel", "boot_seconds"]);
-    within(&mut found, "device", |device| not_told(device, &["layout"]));
-    each(&mut found, "beneath", |device| not_told(device, &["layout"]));
+    not_recorded(&mut found, &["aged", "backend", "kernel", "boot_seconds"]);
+    within(&mut found, "device", |device| not_recorded(device, &["layout"]));
+    each(&mut found, "beneath", |device| not_recorded(device, &["layout"]));
     found
 }
 
@@ -179,14 +179,14 @@ pub fn closing(mut closing: Value) -> Value {
     if let Some(fields) = closing.as_object_mut() {
         fields.remove("damage");
     }
-    not_told(&mut closing, &["damage", "written_bytes", "read_bytes"]);
+    not_recorded(&mut closing, &["damage", "written_bytes", "read_bytes"]);
     supply(&mut closing, "axes", json!([]));
     closing
 }
 
 /// Evidence of a pass.
 pub fn evidence(mut evidence: Value) -> Value {
-    not_told(&mut evidence, &["taken_bytes", "taken_inodes", "present_bytes", "steady"]);
+    not_recorded(&mut evidence, &["taken_bytes", "taken_inodes", "present_bytes", "steady"]);
     evidence
 }
 
@@ -219,7 +219,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Fields that were not recorded then: their values are unknown.
-fn not_told(object: &mut Value, names: &[&str]) {
+fn not_recorded(object: &mut Value, names: &[&str]) {
     if object.is_object() {
         names.iter().for_each(|name| supply(object, name, Value::Null));
     }
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_began_cold_before_version_4_began_by_dropping_and_what_did_not_has_no_start() {
+    fn before_version_4_cold_passes_began_by_dropping_and_others_have_no_start() {
         let evidence = cold_evidence(json!({ "dropped": true }));
         assert_eq!((&evidence["cold"]["way"], &evidence["set_aside"]), (&json!("drop"), &json!(false)));
         assert_eq!(cold_evidence(json!({ "dropped": null }))["cold"], Value::Null);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_that_allowed_erasing_a_device_stands_with_the_terms_and_no_device_is_promised() {
+    fn the_word_that_allows_erasing_a_device_moves_to_the_terms_and_no_device_is_promised() {
         let device = |fields: Value| whole_plan(json!({ "place": { "device": fields } }));
         let plan = device(json!({ "path": "/dev/sdb", "erase": "S123" }));
         assert_eq!(plan["terms"], json!({ "erase": ["S123"], "promised": [] }));

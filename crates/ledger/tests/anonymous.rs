@@ -136,7 +136,7 @@ fn leaves(imported: &Imported) -> String {
     String::from_utf8(bytes).expect("it is text").to_lowercase()
 }
 
-fn tells(text: &str) -> Vec<&'static str> {
+fn secrets_in(text: &str) -> Vec<&'static str> {
     SECRETS.into_iter().filter(|secret| text.contains(secret)).collect()
 }
 
@@ -144,13 +144,13 @@ fn tells(text: &str) -> Vec<&'static str> {
 fn names_of_a_machine_and_its_owner_leave_in_no_field_of_a_record() {
     for name in ["plain", "aged", "directory", "merged", "interrupted"] {
         let imported = annabels(name);
-        assert!(!tells(&document(&imported).to_string().to_lowercase()).is_empty(), "{name}: nothing was planted");
-        assert_eq!(tells(&leaves(&imported)), Vec::<&str>::new(), "{name}");
+        assert!(!secrets_in(&document(&imported).to_string().to_lowercase()).is_empty(), "{name}: nothing was planted");
+        assert_eq!(secrets_in(&leaves(&imported)), Vec::<&str>::new(), "{name}");
     }
 }
 
 #[test]
-fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
+fn a_secret_in_any_text_of_a_run_is_not_published() {
     let mut planted = 0;
     for name in ["directory", "failing"] {
         let mut imported = annabels(name);
@@ -166,7 +166,7 @@ fn what_is_planted_in_any_text_of_a_run_does_not_leave() {
             // An enum value, or a number as text, cannot be changed.
             let Ok(imported) = import_bytes(changed.to_string().as_bytes(), "planted") else { continue };
             planted += 1;
-            assert_eq!(tells(&leaves(&imported)), Vec::<&str>::new(), "{name}: planted at {place}");
+            assert_eq!(secrets_in(&leaves(&imported)), Vec::<&str>::new(), "{name}: planted at {place}");
         }
     }
     assert!(planted > 80, "texts were planted at {planted} places");
@@ -343,7 +343,7 @@ fn a_text_stays_only_where_its_words_are_known() {
 }
 
 #[test]
-fn what_failed_programs_printed_and_as_whom_they_ran_does_not_leave() {
+fn output_and_user_of_failed_programs_are_not_published() {
     let text = leaves(&failed());
     for gone in [
         "mkfs ended with 1",
@@ -374,13 +374,13 @@ fn names_of_maps_are_texts_too() {
     let found = imported.trials[0].found.as_mut().expect("it was found");
     found.inspected.insert("xfs_info /srv/annabels-disk".into(), "Last mounted on: /srv/annabels-disk".into());
     found.cannot.insert("snapshot on annas-kitchen".into(), "no".into());
-    assert_eq!(tells(&leaves(&imported)), Vec::<&str>::new());
+    assert_eq!(secrets_in(&leaves(&imported)), Vec::<&str>::new());
     let (clean, _) = anonymous(imported, &owner()).expect("anonymous");
     assert_eq!(clean.run.new.machine.expect("a machine").tools.len(), 2, "two programs stay two");
 }
 
 #[test]
-fn what_is_anonymous_stays_as_it_is() {
+fn an_anonymous_run_is_not_changed_again() {
     for name in ["plain", "aged", "directory", "merged", "failing", "interrupted"] {
         let (clean, left_out) = anonymous(annabels(name), &owner()).expect("anonymous");
         assert!(left_out.of(Rule::Serial) > 0 || clean.trials.iter().all(|trial| trial.found.is_none()), "{name}");
@@ -428,7 +428,7 @@ fn directories_become_numbers_and_stay_apart() {
 }
 
 #[test]
-fn a_word_that_everybody_uses_is_no_secret_and_a_short_name_is_only_one_where_it_stands_alone() {
+fn a_common_word_is_no_secret_and_a_short_name_is_one_only_as_a_whole_word() {
     let mut imported = run("plain");
     let trial = &mut imported.trials[0];
     trial.remarks = vec!["ext4 on root, written by eva; 3 inodes, evaluated".into()];

@@ -52,7 +52,7 @@ fn the_plan_of_a_measured_run_is_read_whole() {
 }
 
 #[test]
-fn what_the_first_version_left_empty_is_absent() {
+fn values_that_the_first_version_left_empty_are_absent() {
     let (_, _, trials) = whole("failing");
     let failed = trials.iter().find(|trial| trial.status == TrialStatus::Failed).expect("a failed trial");
     assert_eq!((&failed.found, &failed.closing), (&None, &None));
@@ -117,7 +117,7 @@ const CHANGES: [(&str, &str, &str); 15] = [
 ];
 
 #[test]
-fn what_cannot_be_read_is_named_with_its_ledger_run_and_field() {
+fn an_unreadable_value_is_named_with_its_ledger_run_and_field() {
     for (statement, place, field) in CHANGES {
         let earlier = Earlier::ledger("interrupted");
         let run = read(&earlier).expect("as it was written it is read").0.id;
@@ -129,7 +129,7 @@ fn what_cannot_be_read_is_named_with_its_ledger_run_and_field() {
 }
 
 #[test]
-fn what_the_migration_cannot_read_is_named_and_the_ledger_left_as_it_is() {
+fn a_failed_migration_names_the_value_and_leaves_the_ledger_unchanged() {
     let earlier = Earlier::ledger("interrupted");
     change(&earlier, "UPDATE trials SET found = 'half' WHERE id = 2");
     let before = std::fs::read(&earlier.path).expect("the file");

@@ -76,7 +76,7 @@ fn a_strangers_link_is_not_followed_to_make_a_ledger() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_at_once() {
+fn a_ledger_that_is_no_regular_file_is_refused_at_once() {
     let place = Place::new();
     assert!(std::process::Command::new("mkfifo").arg(place.path("bakeoff.db")).status().expect("mkfifo").success());
     place.refused(Access::Read, &["not a regular file"]);
@@ -102,7 +102,7 @@ fn a_ledger_that_was_removed_or_replaced_is_found_out() {
 }
 
 #[test]
-fn what_is_saved_beside_a_ledger_follows_no_link() {
+fn saving_beside_a_ledger_follows_no_link() {
     let place = Place::new();
     let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Write).expect("opened");
     let saved = place.path(&format!("bakeoff.db.saved-{}", std::process::id()));

@@ -57,7 +57,7 @@ fn trial(block: u32, contender: u32) -> TrialRecord {
 }
 
 #[test]
-fn a_trial_takes_as_long_as_the_steady_clock_says_and_never_less_than_nothing() {
+fn the_duration_of_a_trial_is_by_the_steady_clock_and_never_negative() {
     let of = |seconds, began_ms, ended_ms| TrialRecord { seconds, began_ms, ended_ms, ..trial(0, 0) }.took();
     assert_eq!(of(Some(2.5), 9_000_000, 1), 2.5, "whatever the wall clock did");
     assert_eq!(of(None, 1_000, 3_500), 2.5, "an older ledger has the wall clock only");

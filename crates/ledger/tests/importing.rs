@@ -89,7 +89,7 @@ fn bonnie_of_every_age_gives_its_own_rates_back() {
 }
 
 #[test]
-fn what_bonnie_could_not_time_is_missing() {
+fn tests_that_bonnie_could_not_time_are_missing() {
     let old = read("bonnie-1.03.csv");
     assert!(!names(&old, 0).contains(&"sequential-stat"));
     let cpu = phase(&old, 0, "block-write").outcome.cpu;
@@ -290,7 +290,7 @@ fn versions_and_machines_of_bonnie_are_not_set_side_by_side() {
 }
 
 #[test]
-fn what_is_of_no_known_kind_is_refused() {
+fn a_file_of_no_known_kind_is_refused() {
     for text in ["", "hello", "{}", "{\"jobs\": []}", "a,b,c\n", "1 bytes copied\n"] {
         assert!(matches!(import_bytes(text.as_bytes(), "x"), Err(ImportError::Unknown { .. })), "{text:?}");
     }

@@ -4,7 +4,7 @@
 //! The bins of json+ become HDR histograms; percentiles alone are no histogram, so plain json has no latencies.
 
 use super::records::{Pass, Round, Source, imported};
-use super::{COUNT_LIMIT, Imported, said, shortened, stem};
+use super::{COUNT_LIMIT, Imported, error_text, shortened, stem};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
@@ -143,9 +143,9 @@ pub(super) fn read(json: &str, file: &str) -> Result<Imported, String> {
         let mut objects = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Output>();
         let output = match objects.next() {
             Some(Ok(output)) => output,
-            Some(Err(error)) if outputs.is_empty() => return Err(said(&error)),
+            Some(Err(error)) if outputs.is_empty() => return Err(error_text(&error)),
             Some(Err(error)) => {
-                torn = Some(said(&error));
+                torn = Some(error_text(&error));
                 break;
             }
             None => break,

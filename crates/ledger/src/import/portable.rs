@@ -1,7 +1,7 @@
 //! One portable file with everything of a run: written by `export`, read by `import`.
 //! In: a run's records. Out: JSON; on request anonymous, without names of hosts, serial numbers and paths.
 
-use super::{COUNT_LIMIT, Imported, said};
+use super::{COUNT_LIMIT, Imported, error_text};
 use crate::anonymous::{self, Owner};
 use crate::error::LedgerError;
 use crate::histogram::{self, HistogramError};
@@ -71,16 +71,16 @@ pub(super) fn looks_like(json: &str) -> bool {
 
 /// Reads an exported run and marks it as measured elsewhere.
 pub(super) fn read(json: &str) -> Result<Imported, String> {
-    let head: Head = serde_json::from_str(json).map_err(|error| said(&error))?;
+    let head: Head = serde_json::from_str(json).map_err(|error| error_text(&error))?;
     if head.kind != KIND {
         return Err("it has a different format".into());
     }
     let mut imported: Imported = match head.portable_version {
         PORTABLE_VERSION => whole(json)?,
         1 => whole(
-            &second_version(first_version(serde_json::from_str(json).map_err(|error| said(&error))?)).to_string(),
+            &second_version(first_version(serde_json::from_str(json).map_err(|error| error_text(&error))?)).to_string(),
         )?,
-        2 => whole(&second_version(serde_json::from_str(json).map_err(|error| said(&error))?).to_string())?,
+        2 => whole(&second_version(serde_json::from_str(json).map_err(|error| error_text(&error))?).to_string())?,
         version => return Err(format!("it has version {version}; use the bakeoff that wrote it, or a newer one")),
     };
     let Imported { run, contenders, trials } = &mut imported;
@@ -96,7 +96,7 @@ pub(super) fn read(json: &str) -> Result<Imported, String> {
 
 /// The whole file, or the field that cannot be read. Records are always read from text: each further source would be compiled again for every type.
 fn whole<T: DeserializeOwned>(json: &str) -> Result<T, String> {
-    json::read(json).map_err(|error| said(&error))
+    json::read(json).map_err(|error| error_text(&error))
 }
 
 /// Changes a field if it exists.
