@@ -76,7 +76,7 @@ macro_rules! needs {
 /// Why this machine cannot answer a need; None where it can.
 ///
 /// # Panics
-/// Nobody knows a need of this name: a test's own mistake.
+/// The need is unknown: a mistake of the test.
 pub fn lack_of(need: &str) -> Option<String> {
     match need {
         "root" => (!is_root()).then(|| "root is needed, for mounts and devices".into()),
@@ -127,12 +127,12 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_need_that_nobody_knows_is_the_tests_own_mistake() {
+    fn an_unknown_need_is_a_mistake_of_the_test() {
         assert!(std::panic::catch_unwind(|| lack_of("rooot")).is_err());
     }
 
     #[test]
-    fn what_is_here_is_not_lacking_and_what_is_not_has_its_package_named() {
+    fn a_present_program_is_not_missing_and_a_missing_one_is_named_with_its_package() {
         assert!(is_installed("sh"));
         assert!(!is_installed("no-such-program"));
         for (need, program, package) in PROGRAMS {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted_and_fails_where_everything_is_required() {
+    fn skipped_tests_are_counted_and_fail_if_everything_is_required() {
         let file = std::env::temp_dir().join(format!("left-out-{}", std::process::id()));
         let stand_in = |required: &[(&str, &str)]| {
             let mut command = Command::new(std::env::current_exe().expect("this test's own program"));
