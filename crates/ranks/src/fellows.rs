@@ -38,7 +38,7 @@ pub trait Fellows {
     fn tell(&self, rank: u32, note: Note);
 
     /// The next note received, and its sender.
-    fn told(&self) -> Option<(u32, Note)>;
+    fn received(&self) -> Option<(u32, Note)>;
 }
 
 /// CLOCK_MONOTONIC in nanoseconds, the clock of the agreed start.

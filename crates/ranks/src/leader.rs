@@ -103,7 +103,7 @@ impl<'a> Leader<'a> {
         self.owner = Some(caller.number);
         self.program = Some(program.clone());
         let (prefix, marked) = (self.prefix.clone(), mark.as_ref().map(|mark| mark.0.clone()));
-        let note = self.said(&Asked::Load { program: Box::new(program), prefix, mark: marked })?;
+        let note = self.replies(&Asked::Load { program: Box::new(program), prefix, mark: marked })?;
         let lacking = note.into_iter().find_map(|reply| match reply {
             Reply::Loaded { lacking } => Some(lacking),
             _ => None,
@@ -112,16 +112,16 @@ impl<'a> Leader<'a> {
     }
 
     /// The engines' replies to a request; the error is that of the first client that failed.
-    fn said(&mut self, asked: &Asked) -> Result<Vec<Reply>, String> {
+    fn replies(&mut self, asked: &Asked) -> Result<Vec<Reply>, String> {
         let (answers, _) = self.all(asked, &mut Deaf);
         if let Some((reason, _)) = self.failure(&answers) {
             return Err(reason);
         }
-        let said = answers.into_iter().filter_map(|answer| match answer {
+        let replies = answers.into_iter().filter_map(|answer| match answer {
             Answer::Said(reply) => Some(*reply),
             _ => None,
         });
-        Ok(said.collect())
+        Ok(replies.collect())
     }
 
     /// The mark by which all clients verify that they use the same folder. None in namespaces of this machine or in a control group: then
@@ -204,7 +204,7 @@ impl<'a> Leader<'a> {
 
     /// Sums of what the engines read or counted.
     fn summed(&mut self, asked: &Asked) -> Result<Reply, String> {
-        let note = self.said(asked)?;
+        let note = self.replies(asked)?;
         let warmed = |reply: &Reply| if let Reply::Warmed { bytes } = reply { Some(*bytes) } else { None };
         if let Some(bytes) = note.iter().map(warmed).collect::<Option<Vec<u64>>>() {
             return Ok(Reply::Warmed { bytes: bytes.into_iter().sum() });
@@ -302,7 +302,7 @@ impl Watch for Lead {
     }
 
     fn look(&mut self, fellows: &dyn Fellows) -> bool {
-        while let Some((rank, note)) = fellows.told() {
+        while let Some((rank, note)) = fellows.received() {
             match note {
                 [FAILED, number, ..] if number == self.number => self.abort(fellows),
                 [PROGRESS, number, items, bytes] if number == self.number => {

@@ -66,11 +66,11 @@ impl Member {
         match asked {
             Asked::Load { program, prefix, mark } => self.load(program, prefix, mark.as_deref()),
             Asked::Perform { phase, pass, .. } => self.perform(*phase, *pass, fellows, watch),
-            Asked::Warm { phase } => self.said(|agent, limit| {
+            Asked::Warm { phase } => self.reply(|agent, limit| {
                 let bytes = agent.warm(*phase, limit)?;
                 Ok(Reply::Warmed { bytes })
             }),
-            Asked::CountCached { phase } => self.said(|agent, _| {
+            Asked::CountCached { phase } => self.reply(|agent, _| {
                 let counted = agent.count_cached(*phase)?;
                 Ok(Reply::Cached {
                     bytes: counted.map(|(bytes, _)| bytes),
@@ -111,7 +111,7 @@ impl Member {
     }
 
     /// The engine's reply to a request. A missing engine is a failure; a client without a program takes no part.
-    fn said(&mut self, ask: impl FnOnce(&mut Agent, Duration) -> Result<Reply, AgentError>) -> Answer {
+    fn reply(&mut self, ask: impl FnOnce(&mut Agent, Duration) -> Result<Reply, AgentError>) -> Answer {
         let Some(program) = &self.program else { return Answer::Idle };
         let limit = Duration::from_secs(program.time_limit);
         match self.agent.as_mut().map(|agent| ask(agent, limit)) {
@@ -238,6 +238,6 @@ impl Watch for Follower {
 
     fn look(&mut self, fellows: &dyn Fellows) -> bool {
         let number = self.number;
-        std::iter::from_fn(|| fellows.told()).any(|(_, note): (u32, Note)| note[0] == ABORT && note[1] == number)
+        std::iter::from_fn(|| fellows.received()).any(|(_, note): (u32, Note)| note[0] == ABORT && note[1] == number)
     }
 }

@@ -130,7 +130,7 @@ impl Fellows for ByMpi {
         self.world.process_at_rank(rank as i32).send_with_tag(&note[..], NOTE);
     }
 
-    fn told(&self) -> Option<(u32, Note)> {
+    fn received(&self) -> Option<(u32, Note)> {
         let (message, status) = self.world.any_process().immediate_matched_probe_with_tag(NOTE)?;
         let mut note = Note::default();
         message.matched_receive_into(&mut note[..]);

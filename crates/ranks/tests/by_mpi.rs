@@ -67,7 +67,7 @@ fn bakeoff() -> PathBuf {
     program
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -84,7 +84,7 @@ fn percentiles_over_eight_ranks_are_those_of_all_raw_latencies() {
     let folder = raw.display().to_string();
     let words = ["mdtest-easy", "--clients", "8", "--samples", "1"];
     let output = place.ranks(8, &place.raw(), &words, &[("RAW_FOLDER", &folder)]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let trials = place.trials();
     let trial = trials.iter().find(|trial| trial.status != TrialStatus::Failed).expect("a trial");
     assert_eq!(measured(trial).count(), 3);
@@ -133,7 +133,7 @@ fn a_client_that_dies_costs_a_trial_and_not_the_run() {
     let folder = raw.display().to_string();
     let words = ["mdtest-easy", "--clients", "4", "--samples", "2"];
     let output = place.ranks(4, &place.raw(), &words, &[("RAW_FOLDER", &folder), ("RAW_DIES", "2")]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let trials = place.trials();
     let (failed, done): (Vec<_>, Vec<_>) = trials.iter().partition(|trial| trial.status == TrialStatus::Failed);
     assert_eq!(failed.len(), 1, "{trials:?}");
@@ -147,7 +147,7 @@ fn a_client_that_dies_costs_a_trial_and_not_the_run() {
 }
 
 #[test]
-fn what_one_client_wrote_another_reads_and_checks() {
+fn a_client_reads_and_checks_files_of_another_client() {
     needs!(mpi);
     let place = Place::new();
     let words = [
@@ -168,7 +168,7 @@ fn what_one_client_wrote_another_reads_and_checks() {
         "size=2 MiB",
     ];
     let output = place.ranks(4, &bakeoff(), &words, &[]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let mut checked: BTreeMap<String, u64> = BTreeMap::new();
     for trial in place.trials().iter().filter(|trial| trial.status != TrialStatus::Failed) {
         for phase in measured(trial).filter(|phase| phase.outcome.bytes_read > 0) {
@@ -191,7 +191,7 @@ fn one_run_holds_several_numbers_of_clients() {
     let place = Place::new();
     let words = ["mdtest-easy", "--clients", "1,2", "--samples", "1", "--set", "files=50"];
     let output = place.ranks(2, &bakeoff(), &words, &[]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let mut found: Vec<(String, u64)> = Vec::new();
     for trial in place.trials().iter().filter(|trial| trial.status != TrialStatus::Failed) {
         found.extend(measured(trial).map(|phase| (trial.scale.clone(), phase.outcome.items)).next());
@@ -216,7 +216,7 @@ fn clients_enter_namespaces_and_control_groups() {
         let place = Place::new();
         let words = ["mdtest-easy", "--clients", "2", "--samples", "1", "--no-twin", "--set", "files=20"];
         let output = place.ranks(2, &bakeoff(), &[&words[..], contender].concat(), &[]);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", printed(&output));
         let trials = place.trials();
         let trial = trials.iter().find(|trial| trial.status != TrialStatus::Failed).expect("a trial");
         for phase in measured(trial) {
@@ -244,6 +244,6 @@ fn more_clients_than_ranks_are_refused_before_anything_is_touched() {
     let place = Place::new();
     let output = place.ranks(2, &bakeoff(), &["mdtest-easy", "--clients", "4", "--samples", "1"], &[]);
     assert!(!output.status.success());
-    assert!(said(&output).contains("mpirun started 2"), "{}", said(&output));
+    assert!(printed(&output).contains("mpirun started 2"), "{}", printed(&output));
     assert!(!place.path("a.db").exists());
 }
