@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_that_says_otherwise_than_what_was_seen_is_contradicted() {
+    fn a_description_that_differs_from_the_finding_is_contradicted() {
         let class = |checksums| Durability { checksums_data: checksums, ..Durability::unknown() };
         assert_eq!(against_faults(&class(Some(true)), &flips(3)).len(), 1);
         assert_eq!(against_faults(&class(Some(false)), &flips(0)).len(), 1);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dump_says_nothing_to_people() {
+    fn hex_dumps_in_the_kernel_log_are_recognized() {
         assert!(is_dump("00000040: 00 00 00 00 00 0a 00 bb  ................"));
         assert!(is_dump("XFS (loop0): First 128 bytes of corrupted metadata buffer:"));
         for line in ["XFS (vda): log mount failed", "BTRFS: device", "deadbeef is no place"] {

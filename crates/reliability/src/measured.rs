@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shipped_does_not_contradict_the_descriptions() {
+    fn shipped_results_do_not_contradict_the_descriptions() {
         let shipped = shipped();
         assert!(shipped.len() >= 15, "{} rows", shipped.len());
         for one in &shipped {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_says_what_was_kept_or_the_worst_that_was_not() {
+    fn a_row_states_that_promises_were_kept_or_the_worst_broken_one() {
         let mut one = row("ext4", false, 1000);
         assert_eq!(
             one.words(),

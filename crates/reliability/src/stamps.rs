@@ -59,7 +59,7 @@ pub(crate) fn sectors(file: u32, version: u32, places: std::ops::Range<u32>) -> 
     places.flat_map(|index| stamped(Stamp { file, version, index })).collect()
 }
 
-fn what_is(bytes: &[u8]) -> Sector {
+fn sector_of(bytes: &[u8]) -> Sector {
     if bytes.iter().all(|byte| *byte == 0) {
         return Sector::Zeros;
     }
@@ -81,7 +81,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<Sector>>> {
     };
     let mut bytes = Vec::new();
     file.take(READ_LIMIT).read_to_end(&mut bytes)?;
-    Ok(Some(bytes.chunks(SECTOR).map(what_is).collect()))
+    Ok(Some(bytes.chunks(SECTOR).map(sector_of).collect()))
 }
 
 /// Writes sectors of a version into a file, which is created if missing. `flags`: further flags for open.
@@ -116,13 +116,13 @@ mod tests {
     fn a_sector_is_known_by_its_bytes_and_no_other_is_taken_for_it() {
         let stamp = Stamp { file: 7, version: 3, index: 250 };
         let bytes = stamped(stamp);
-        assert_eq!(what_is(&bytes), Sector::Ours(stamp));
-        assert_eq!(what_is(&[0; SECTOR]), Sector::Zeros);
+        assert_eq!(sector_of(&bytes), Sector::Ours(stamp));
+        assert_eq!(sector_of(&[0; SECTOR]), Sector::Zeros);
         let mut torn = bytes;
         torn[400] ^= 1;
-        assert_eq!(what_is(&torn), Sector::Garbage);
-        assert_eq!(what_is(&bytes[..100]), Sector::Garbage);
-        assert_eq!(what_is(&[1; 3]), Sector::Garbage);
+        assert_eq!(sector_of(&torn), Sector::Garbage);
+        assert_eq!(sector_of(&bytes[..100]), Sector::Garbage);
+        assert_eq!(sector_of(&[1; 3]), Sector::Garbage);
     }
 
     #[test]

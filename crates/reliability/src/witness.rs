@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_witness_works_tells_every_mark_and_finds_what_is_broken() {
+    fn a_witness_works_reports_every_mark_and_finds_broken_promises() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().to_owned();
         let (mut witness, working) = beside();

@@ -135,7 +135,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn files_are_told_apart_by_what_became_of_them() {
+    fn files_are_counted_by_their_state() {
         let folder = tempfile::tempdir().expect("a folder");
         lay_out(folder.path()).expect("laid out");
         let known = all(folder.path());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_told_is_the_example_rather_than_what_somebody_did() {
+    fn the_example_is_of_silent_damage_rather_than_of_a_reported_error() {
         let mut all = Counts { failed: 1, example: Some("told".into()), ..Counts::default() };
         all.add(Counts { wrong: 1, example: Some("silent".into()), ..Counts::default() });
         all.add(Counts { failed: 1, example: Some("told again".into()), ..Counts::default() });

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_stands_in_the_document_as_it_is() {
+    fn every_fault_is_in_the_document_with_its_title() {
         let document = include_str!("../../../../docs/faults.md");
         for fault in FAULTS {
             let line = format!("| `{}` | {} |", fault.name, fault.title);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_says_the_worst_that_was_seen() {
+    fn the_verdict_is_the_worst_that_was_seen() {
         let refused = || Some("refused".to_string());
         for (round, wanted) in [
             (good(), Verdict::Unharmed),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_on_a_whole_disk_is_told_where_the_harm_is_gone() {
+    fn unreadable_files_count_only_for_faults_that_leave_the_disk_whole() {
         let rounds = || vec![Round { after: counts(9, 1, 0, 0), kept: counts(3, 2, 0, 0), ..good() }];
         let all = |name| of_rounds(known(name).expect("known"), rounds());
         assert_eq!(all("write-errors").unreadable(), (1, 2));

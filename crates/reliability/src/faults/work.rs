@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_stop_makes_no_call_and_acknowledges_nothing() {
+    fn stopped_work_makes_no_call_and_acknowledges_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let done = work(folder.path(), &mut || false);
         assert_eq!((done.acknowledged.len(), done.failed, done.first_error), (0, 0, None));
     }
 
     #[test]
-    fn what_fails_is_counted_and_not_acknowledged() {
+    fn failed_calls_are_counted_and_not_acknowledged() {
         let folder = tempfile::tempdir().expect("a folder");
         let done = work(&folder.path().join("gone"), &mut || true);
         assert!(done.acknowledged.is_empty() && done.failed > 100, "{done:?}");

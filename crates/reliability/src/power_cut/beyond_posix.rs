@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_write_beside_the_folder_counts_nothing() {
+    fn writes_of_others_beside_the_folder_do_not_count() {
         let folder = tempfile::tempdir().expect("a folder");
         let words = || vec!["true".to_string()];
         let limit = Duration::from_secs(1);

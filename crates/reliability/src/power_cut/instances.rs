@@ -170,7 +170,7 @@ mod tests {
     use rand::SeedableRng;
 
     #[test]
-    fn all_steps_are_carried_out_once_and_every_mark_tells_how_far_one_has_come() {
+    fn all_steps_run_once_and_every_mark_has_the_progress_of_one_instance() {
         let folder = tempfile::tempdir().expect("a folder");
         let all = Chosen::of(&[], &super::super::promises::Later::ALL).expect("chosen");
         let mut instances = Instances::set_up(folder.path(), &all).expect("set up");

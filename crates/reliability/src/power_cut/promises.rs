@@ -258,7 +258,7 @@ mod tests {
 
     /// Every promise holds after each of its own steps, so a finding of broken is never false.
     #[test]
-    fn what_the_steps_leave_keeps_every_promise() {
+    fn the_state_after_each_step_keeps_every_promise() {
         let folder = tempfile::tempdir().expect("a folder");
         for (number, promise) in TESTED.iter().enumerate() {
             let place = Place { folder: folder.path().join(promise.name()), file: number as u32 * 16 };
@@ -285,7 +285,7 @@ mod tests {
 
     /// Each counts as broken if what it promises is removed at the end.
     #[test]
-    fn what_is_lost_after_the_last_step_breaks_what_was_promised() {
+    fn a_loss_after_the_last_step_breaks_the_promise() {
         let folder = tempfile::tempdir().expect("a folder");
         // Guarantees that the old state also satisfies; `moved` tests states that break them.
         let of_old = ["rename-over-synced", "moved-folder", "length-after-zeroing"];
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_promise_stands_in_the_document_as_it_is() {
+    fn every_promise_is_in_the_document_with_its_title() {
         let document = include_str!("../../../../docs/power-cut.md");
         for promise in PROMISES {
             let line = format!("| `{}` | {} |", promise.about().name, promise.about().title);
