@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_entry_says_cannot_end_the_script_that_holds_it() {
+    fn text_of_an_entry_cannot_end_the_script_that_contains_it() {
         let entry = Entry { model: "</script><script>alert(1)</script><!--".into(), ..Entry::default() };
         let page = page(&Gallery { entries: vec![entry], ..Gallery::default() }).expect("a page");
         assert!(!page.contains("alert(1)</script>") && page.contains("\\u003c/script>"), "{page}");

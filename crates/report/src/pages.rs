@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_end_a_query_is_encoded() {
+    fn characters_that_could_end_a_query_are_encoded() {
         assert_eq!(
             encoded("small-files/create:cold/ext4 -O ^x&y=\"é\""),
             "small-files%2Fcreate%3Acold%2Fext4%20-O%20%5Ex%26y%3D%22%C3%A9%22"

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_too_long_stands_alone() {
+    fn a_word_that_is_too_long_has_its_own_line() {
         assert_eq!(wrapped("a bcdefghijkl-mno p", 6, "", "  "), ["a", "  bcdefghijkl-mno", "  p"]);
         assert_eq!(wrapped("", 6, "- ", ""), ["-"]);
     }

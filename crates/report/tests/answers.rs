@@ -276,7 +276,7 @@ fn many_clients_are_answered() {
             number_after(&screen, "4 clients on 2 machines began within ").expect("how well they began together");
         assert!((stated / most - 1.0).abs() < 0.005, "{most}: {screen}");
         for one in &view.clients {
-            assert!(page.contains(&plain(&one.told())), "{}", one.told());
+            assert!(page.contains(&plain(&one.sentence())), "{}", one.sentence());
             for row in &one.operations {
                 let work = view.workloads.iter().find(|work| work.name == one.workload).expect("the workload");
                 let of_table = work.rows.iter().find(|known| known.title == row.title).expect("the line");

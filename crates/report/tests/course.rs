@@ -40,7 +40,7 @@ fn kernels_stand_by_version_and_each_is_held_against_the_oldest() {
 }
 
 #[test]
-fn a_run_without_a_change_says_how_little_there_can_be() {
+fn a_run_without_a_change_shows_the_largest_possible_change() {
     let (_, view) = viewed(&on_kernels(&BOTH[..1], 8));
     let (_, pivot) = view.pivot("kernel").expect("kernels were varied");
     let course = pivot.course.as_ref().expect("versions have an order");
@@ -59,7 +59,7 @@ fn an_axis_without_order_has_no_course_and_one_with_has() {
 }
 
 #[test]
-fn the_course_stands_in_the_terminal_the_page_the_pictures_and_the_json() {
+fn the_course_is_in_the_terminal_the_page_the_pictures_and_the_json() {
     let bench = on_kernels(&BOTH, 8);
     let (material, view) = viewed(&bench);
     let text = pivot(&view, "kernel", Style::plain(80)).expect("kernels were varied");

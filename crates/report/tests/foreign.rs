@@ -24,7 +24,7 @@ fn kept(text: &[u8]) -> Option<Material> {
 }
 
 #[test]
-fn results_of_bonnie_are_judged_and_marked_as_somebody_elses() {
+fn results_of_bonnie_are_judged_and_marked_as_imported() {
     let material = kept(BONNIE.repeat(5).as_bytes()).expect("it is read");
     let view = View::of(&material).expect("it is judged");
     let text = show(&view, Style::plain(80));

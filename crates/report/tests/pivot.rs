@@ -66,7 +66,7 @@ fn a_pivots_figures_are_those_of_the_tables() {
 }
 
 #[test]
-fn the_terminal_tells_a_pivot_in_eighty_columns_and_names_the_axes_that_there_are() {
+fn the_terminal_shows_a_pivot_in_eighty_columns_and_names_the_axes_that_there_are() {
     let (_, view) = viewed(&with_schedulers(6));
     let text = pivot(&view, "scheduler", Style::plain(80)).expect("schedulers were varied");
     leave("pivot.txt", &text);

@@ -69,7 +69,11 @@ fn layers_have_their_price_on_each_filesystem() {
     let answer = view(&on_axes(&places, small_files(), 8)).answer;
     assert!(answer.headline.starts_with("lvm costs ext4 1.0"), "{}", answer.headline);
     assert!(answer.headline.ends_with(" luks costs ext4 2.0x in \"All steps\"."), "{}", answer.headline);
-    assert_eq!((answer.take, answer.besides.iter().any(|one| one.contains("costs"))), (None, false), "no layer is taken");
+    assert_eq!(
+        (answer.take, answer.besides.iter().any(|one| one.contains("costs"))),
+        (None, false),
+        "no layer is taken"
+    );
     let without: [(&[(&str, &str)], f64); 2] = [(&[("stack", "lvm")], 1.0), (&[("stack", "luks")], 0.5)];
     let besides = view(&on_axes(&without, small_files(), 8)).answer.besides;
     assert!(besides[0].starts_with("stack matters: luks is "), "{besides:?}");
@@ -155,7 +159,7 @@ fn every_contender_is_held_against_the_one_in_use() {
 }
 
 #[test]
-fn what_keeps_data_less_safely_is_no_reason_to_switch() {
+fn a_filesystem_that_keeps_data_less_safely_is_no_reason_to_switch() {
     let mut view = view(&one_that_keeps_data(8));
     view.hold_against("ext4").expect("it has figures");
     let headline = &view.answer.headline;

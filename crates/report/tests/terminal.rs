@@ -87,7 +87,7 @@ fn names_that_differ_in_a_value_stand_above_the_figures_with_it() {
 }
 
 #[test]
-fn why_lists_every_sample_and_says_which_were_set_aside() {
+fn why_lists_every_sample_and_marks_those_set_aside() {
     let (material, view) = viewed(&usual());
     let text = why(&material, &view, "small-files/create:cold/xfs", Style::plain(100)).expect("the cell is there");
     let (_, _, cell) = view.find("small-files", "create:cold", "xfs").expect("the cell is there");
@@ -97,7 +97,7 @@ fn why_lists_every_sample_and_says_which_were_set_aside() {
 }
 
 #[test]
-fn what_programs_used_is_told_of_the_trials_on_which_the_figure_rests() {
+fn resource_usage_of_programs_is_of_the_trials_behind_the_figure() {
     let (mut material, view) = viewed(&usual());
     let run = CommandRun { context_switches: 71, ..CommandRun::default() };
     for trial in &mut material.trials {
@@ -126,7 +126,7 @@ fn a_cell_that_is_not_there_is_answered_with_those_that_are() {
 }
 
 #[test]
-fn what_else_it_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
+fn other_costs_and_the_options_as_read_back_fit_into_eighty_columns() {
     let (_, view) = viewed(&made_up(Size { contenders: 12, blocks: 3 }));
     let text = show(&view, Style::plain(80));
     let costs = text.split("Other costs").nth(1).expect("there is such a section");
@@ -197,7 +197,7 @@ fn a_variant_after_which_a_crash_may_destroy_data_is_not_the_one_to_take() {
 }
 
 #[test]
-fn settings_of_one_workload_can_be_told_apart_in_the_table() {
+fn settings_of_one_workload_are_distinguishable_in_the_table() {
     let (_, view) = viewed(&support::filled_and_scaled(4));
     let text = answer(&view, Style::plain(80));
     for processes in [1, 2, 4, 8] {

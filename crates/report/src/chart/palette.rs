@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filesystem_keeps_its_colour_whoever_it_is_compared_with() {
+    fn a_filesystem_keeps_its_colour_in_every_comparison() {
         assert_eq!(slots(&["xfs", "ext4"]), [1, 0]);
         assert_eq!(slots(&["btrfs", "xfs nobarrier", "ext4"]), [2, 1, 0]);
         assert_eq!(slots(&["btrfs+bfq", "xfs+bfq"]), [2, 1]);

@@ -59,7 +59,7 @@ fn one(view: &View, clients: &ClientsView) -> Markup {
     let name = &view.contenders[clients.contender].name;
     html! {
         h3 { (name) ": " (clients.title) }
-        p { (clients.told()) }
+        p { (clients.sentence()) }
         div.scroll tabindex="0" role="region" aria-label={ "Clients of " (name) " in " (clients.title) } { table {
             thead { tr {
                 th scope="col" { "Operation" } th.n scope="col" { "whole" } th.n scope="col" { "all at work" }
@@ -69,8 +69,8 @@ fn one(view: &View, clients: &ClientsView) -> Markup {
             tbody { @for row in &clients.operations {
                 tr {
                     th scope="row" { (row.title) }
-                    td.n { (row.told(row.whole)) }
-                    td.n { (row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.told(value))) }
+                    td.n { (row.in_unit(row.whole)) }
+                    td.n { (row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.in_unit(value))) }
                     td.n { (number::plain(row.first_done_seconds)) }
                     td.n { (number::plain(row.last_done_seconds)) }
                     td.n { (row.slowest) }
@@ -91,7 +91,7 @@ fn one(view: &View, clients: &ClientsView) -> Markup {
                         th scope="row" { (row.title) } td.n { (number) } td { (client.host) }
                         td.n { (number::plain(client.began_seconds * 1e3)) }
                         td.n { (number::plain(client.done_seconds)) }
-                        td.n { (row.told(client.rate)) }
+                        td.n { (row.in_unit(client.rate)) }
                         (latency(client.latency))
                     }
                 } } }

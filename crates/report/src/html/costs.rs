@@ -24,7 +24,7 @@ pub(super) fn costs(view: &View) -> Markup {
                     tbody { @for cost in &costs.contenders {
                         tr data-c=(cost.contender) {
                             th scope="row" { (view.contenders[cost.contender].name) }
-                            @for figure in cost.told() { td.n { (figure) } }
+                            @for figure in cost.figures() { td.n { (figure) } }
                         }
                     } }
                 }

@@ -37,7 +37,7 @@ pub(super) fn course(axis: &AxisView, number: usize, course: &CourseView, charts
     }
 }
 
-fn told(times: &ChartTimes) -> String {
+fn with_interval(times: &ChartTimes) -> String {
     times.text.clone() + &number::range(times.interval)
 }
 
@@ -64,7 +64,7 @@ fn table(axis: &AxisView, chart: &ChartCourse) -> Markup {
             tbody { @for (group, line) in axis.groups.iter().zip(&chart.lines).filter(|(_, line)| !line.is_empty()) {
                 tr {
                     th scope="row" { (group.name) }
-                    @for point in line { td.n { (point.as_ref().map_or_else(|| "–".to_owned(), told)) } }
+                    @for point in line { td.n { (point.as_ref().map_or_else(|| "–".to_owned(), with_interval)) } }
                 }
             } }
         } }

@@ -48,15 +48,15 @@ impl Scale {
     }
 
     /// Marks, and whether there is room for the figure of each after the previous one.
-    fn told(&self, marks: &[f64]) -> Vec<(f64, bool)> {
+    fn labelled(&self, marks: &[f64]) -> Vec<(f64, bool)> {
         let mut last = f64::NEG_INFINITY;
-        let mut told = |mark: f64| {
+        let mut labelled = |mark: f64| {
             let (x, _) = self.at(mark);
-            let is_told = x - last >= TICK;
-            last = if is_told { x } else { last };
-            (mark, is_told)
+            let has_label = x - last >= TICK;
+            last = if has_label { x } else { last };
+            (mark, has_label)
         };
-        marks.iter().map(|mark| told(*mark)).collect()
+        marks.iter().map(|mark| labelled(*mark)).collect()
     }
 
     /// Position of a ratio, and whether it is beyond the scale.
@@ -105,10 +105,10 @@ fn card(view: &View, (workload, row, title): Line<'_>, scale: &Scale) -> Markup 
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label={ (title) ": " (spoken(view, &cells)) } {
                 rect.band x=(round(left - 4.0)) y="0" width=(round(band - left + 8.0)) height=(round(height - AXIS)) {}
                 text.tick x="0" y=(round(height - 4.0)) { "less is better" }
-                @for (mark, is_told) in scale.told(&marks) {
+                @for (mark, has_label) in scale.labelled(&marks) {
                     @let (x, _) = scale.at(mark);
                     line.grid x1=(round(x)) y1="0" x2=(round(x)) y2=(round(height - AXIS + 3.0)) {}
-                    @if is_told { text.tick x=(round(x)) y=(round(height - 4.0)) text-anchor="middle" { (mark) "x" } }
+                    @if has_label { text.tick x=(round(x)) y=(round(height - 4.0)) text-anchor="middle" { (mark) "x" } }
                 }
                 @for (line, cell) in cells.iter().enumerate() { (mark(view, cell, line, scale)) }
             }
@@ -133,7 +133,7 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
     let right = WIDTH - 2.0;
     html! {
         g class=(class) data-c=(cell.contender) tabindex="-1" {
-            title { (contender.name) ": " (told(cell)) }
+            title { (contender.name) ": " (described(cell)) }
             rect.hit x="0" y=(round(y - LINE / 2.0)) width=(WIDTH) height=(LINE) {}
             text.name x="0" y=(round(y + 4.0)) { (short(&contender.name, scale.letters)) }
             @if cell.ratio_interval.is_some() {
@@ -151,7 +151,7 @@ fn mark(view: &View, cell: &CellView, line: usize, scale: &Scale) -> Markup {
     }
 }
 
-fn told(cell: &CellView) -> String {
+fn described(cell: &CellView) -> String {
     let ratio = cell.ratio.map_or_else(String::new, |ratio| format!("{}x slower than the best", number::ratio(ratio)));
     match cell.standing {
         Standing::Best | Standing::Leading => super::overview::spoken(cell.standing).to_owned(),
@@ -160,7 +160,7 @@ fn told(cell: &CellView) -> String {
 }
 
 fn spoken(view: &View, cells: &[&CellView]) -> String {
-    let each = cells.iter().map(|cell| format!("{} {}", view.contenders[cell.contender].name, told(cell)));
+    let each = cells.iter().map(|cell| format!("{} {}", view.contenders[cell.contender].name, described(cell)));
     each.collect::<Vec<_>>().join("; ")
 }
 

@@ -31,7 +31,7 @@ fn tables(view: &View, axis: &AxisView, pivot: &PivotView, charts: &ChartData) -
                 (super::course::course(axis, pivot.axis, course, charts, view.counts_instructions()))
             }
             h3 id=(id) { "Which " (axis.name) }
-            ul.said { @for text in &pivot.summary { li { (text) } } }
+            ul.remarks { @for text in &pivot.summary { li { (text) } } }
             p.quiet.small { "How many times worse than the best of each line; the best and those that show no difference from it are marked." }
             div.scroll tabindex="0" role="region" aria-labelledby=(id) { (within(view, axis, pivot)) }
             (sentences(&pivot.within))
@@ -49,7 +49,7 @@ fn sentences(note: &[String]) -> Markup {
         @if !note.is_empty() {
             details.screen {
                 summary { "The same in " (note.len()) " sentences" }
-                ul.said { @for text in note { li { (text) } } }
+                ul.remarks { @for text in note { li { (text) } } }
             }
         }
     }

@@ -124,7 +124,7 @@ fn commands(material: &Material, view: &View) -> Markup {
             @if !lists.is_empty() {
                 details {
                     summary { (contender.name) ": " (lists.len()) " commands" }
-                    @for (command, times) in lists.iter().take(MOST_COMMANDS) { (told(command, *times)) }
+                    @for (command, times) in lists.iter().take(MOST_COMMANDS) { (command_block(command, *times)) }
                     @if lists.len() > MOST_COMMANDS { p.quiet { (lists.len() - MOST_COMMANDS) " more are in the database." } }
                 }
             }
@@ -133,7 +133,7 @@ fn commands(material: &Material, view: &View) -> Markup {
     html! { div.screen { (super::folded("commands", "Every command that was run", &content)) } }
 }
 
-fn told(command: &CommandRecord, times: usize) -> Markup {
+fn command_block(command: &CommandRecord, times: usize) -> Markup {
     let answer: String = command.output.chars().take(LONGEST_ANSWER).collect();
     let status = match command.status {
         Some(0) => String::new(),

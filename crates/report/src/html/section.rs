@@ -13,7 +13,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, 
     let settings: Vec<String> = workload.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let content = html! {
         p.settings {
-            span.mono { (workload.name) } @if !told_in_name(workload) { ", scale " (workload.scale) }
+            span.mono { (workload.name) } @if !scale_in_name(workload) { ", scale " (workload.scale) }
             @if !settings.is_empty() { ": " (settings.join(", ")) }
         }
         @if !workload.about.is_empty() { p.small { (workload.about) } }
@@ -36,7 +36,7 @@ pub(super) fn section(view: &View, workload: &WorkloadView, charts: &ChartData, 
 }
 
 /// Whether the name already contains the scale, because the run has the workload at several.
-fn told_in_name(workload: &WorkloadView) -> bool {
+fn scale_in_name(workload: &WorkloadView) -> bool {
     workload.scale.is_empty() || workload.name.contains(&workload.scale)
 }
 

@@ -63,7 +63,7 @@ pub fn answer(view: &View, style: Style) -> String {
 /// The answer in few sentences. Which contender to take, how certain that is and what would settle the rest are never left out.
 fn in_few_lines(view: &View, style: Style) -> String {
     let answer = &view.answer;
-    let head = said(Tone::Heading, &answer.headline, style);
+    let head = sentence_lines(Tone::Heading, &answer.headline, style);
     let end: Vec<String> = [Some(&answer.confidence), answer.open.as_ref()]
         .into_iter()
         .flatten()
@@ -85,7 +85,7 @@ fn in_few_lines(view: &View, style: Style) -> String {
 /// The answer in all its sentences.
 pub(super) fn sentences(view: &View, style: Style) -> String {
     let answer = &view.answer;
-    let mut lines = said(Tone::Heading, &answer.headline, style);
+    let mut lines = sentence_lines(Tone::Heading, &answer.headline, style);
     lines.extend(workloads(view, style).into_iter().flatten());
     let rest = answer.besides.iter().chain([&answer.confidence]).chain(&answer.open);
     lines.extend(rest.flat_map(|one| plain(one, style)));
@@ -109,11 +109,11 @@ fn fitting(all: Vec<Vec<String>>, mut room: usize) -> Vec<Vec<String>> {
 }
 
 fn plain(text: &str, style: Style) -> Vec<String> {
-    said(Tone::Plain, text, style)
+    sentence_lines(Tone::Plain, text, style)
 }
 
 /// The lines of a sentence.
-fn said(tone: Tone, text: &str, style: Style) -> Vec<String> {
+fn sentence_lines(tone: Tone, text: &str, style: Style) -> Vec<String> {
     let text = wrapped(&safe::terminal(text), style.width, "  ");
     text.lines().map(|one| style.paint(tone, &style.fitted(one))).collect()
 }

@@ -24,7 +24,7 @@ pub(super) fn clients(view: &View, style: Style) -> String {
 
 fn table(view: &View, clients: &ClientsView, style: Style) -> String {
     let name = &view.contenders[clients.contender].name;
-    let mut text = style.say(&format!("{name}, {}: {}", clients.title, clients.told()), "");
+    let mut text = style.say(&format!("{name}, {}: {}", clients.title, clients.sentence()), "");
     let names = style.width.saturating_sub(WIDTHS.iter().sum());
     let line = |first: &str, figures: &[String]| {
         let figures: String = figures.iter().zip(WIDTHS).map(|(figure, wide)| right(figure, wide)).collect();
@@ -35,8 +35,8 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
     let shown = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), |ns| number::Unit::of_nanoseconds(ns as f64));
     for row in &clients.operations {
         let figures = [
-            row.told(row.whole),
-            row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.told(value)),
+            row.in_unit(row.whole),
+            row.all_at_work.map_or_else(|| "–".to_owned(), |value| row.in_unit(value)),
             number::plain(row.first_done_seconds),
             number::plain(row.last_done_seconds),
             shown(row.latency.map(|latency| latency.p50_ns)),
@@ -46,7 +46,7 @@ fn table(view: &View, clients: &ClientsView, style: Style) -> String {
         for (number, client) in row.clients.iter().enumerate().take(MOST_LISTED) {
             let slowest = if number as u32 == row.slowest { ", slowest" } else { "" };
             let figures = [
-                row.told(client.rate),
+                row.in_unit(client.rate),
                 String::new(),
                 String::new(),
                 number::plain(client.done_seconds),

@@ -40,7 +40,7 @@ fn table(view: &View, costs: &CostsView, style: Style) -> String {
         for part in before {
             text.push_str(&line(part, &mut std::iter::empty()));
         }
-        let value = cost.told();
+        let value = cost.figures();
         text.push_str(&line(last, &mut value.iter().map(String::as_str)));
     }
     text

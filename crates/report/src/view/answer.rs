@@ -70,7 +70,7 @@ pub struct WorkloadLine {
 
 /// The answer of a view.
 pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> AnswerView {
-    let note = Said { view, answer, sessions };
+    let note = Sentences { view, answer, sessions };
     let doubts = note.doubts();
     let Some(group) = answer.groups.first() else {
         let nothing = match (doubts.is_empty(), view.judgement.too_short.is_empty()) {
@@ -234,13 +234,13 @@ struct Verdict {
     take: Option<(usize, f64)>,
 }
 
-struct Said<'a> {
+struct Sentences<'a> {
     view: &'a View,
     answer: &'a Answer,
     sessions: &'a [SessionView],
 }
 
-impl Said<'_> {
+impl Sentences<'_> {
     fn nothing(&self, headline: &str) -> AnswerView {
         let open = &self.answer.open;
         AnswerView {

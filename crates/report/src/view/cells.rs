@@ -30,7 +30,7 @@ impl RowContext<'_> {
         let of = |operation: Option<usize>| {
             operation.and_then(|operation| self.judgement.figure(operation, contender)).map(shown)
         };
-        let Stands { standing, ratio, ratio_interval } = Stands::of(self.judgement, self.operation, contender);
+        let Ranked { standing, ratio, ratio_interval } = Ranked::of(self.judgement, self.operation, contender);
         CellView {
             contender: place,
             figure: figure.map(shown),
@@ -165,14 +165,14 @@ pub(super) fn shown(figure: &Figure) -> FigureView {
 }
 
 /// Standing of a contender in an operation.
-pub(super) struct Stands {
+pub(super) struct Ranked {
     pub standing: Standing,
     /// How many times worse than the best, and the 95 % interval of that.
     pub ratio: Option<f64>,
     pub ratio_interval: Option<(f64, f64)>,
 }
 
-impl Stands {
+impl Ranked {
     pub fn of(judgement: &Judgement, operation: usize, contender: usize) -> Self {
         let ranking = judgement.rankings_of(operation).find(|ranking| ranking.members().any(|one| one == contender));
         let against = ranking.and_then(|ranking| ranking.others.iter().find(|other| other.contender == contender));

@@ -74,7 +74,7 @@ pub struct ClientRow {
 
 impl ClientsView {
     /// How closely they began together, in a sentence.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let millis = |seconds: f64| format!("{} ms", number::plain(seconds * 1e3));
         format!(
             "{} on {} began within {} of each other (clock error at most {}); the first client received {} bytes per pass.",
@@ -89,7 +89,7 @@ impl ClientsView {
 
 impl ClientsRow {
     /// A rate of this row in a unit that reads well.
-    pub fn told(&self, value: f64) -> String {
+    pub fn in_unit(&self, value: f64) -> String {
         let (by, unit) = if self.unit == "B/s" { (1e6, "MB/s") } else { (1e3, "k/s") };
         format!("{} {unit}", number::plain(value / by))
     }

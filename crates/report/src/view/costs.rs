@@ -168,7 +168,7 @@ pub(super) fn space(costs: &[CostsView], contenders: &[&str]) -> Option<(String,
 
 impl CostView {
     /// Its figures for readers, in the order of [`HEADINGS`]; a dash where there is none.
-    pub fn told(&self) -> [String; 9] {
+    pub fn figures(&self) -> [String; 9] {
         let plain = |value: Option<f64>| value.map_or_else(|| "–".into(), crate::number::plain);
         let seconds = |value: Option<f64>| value.map_or_else(|| "–".into(), short_seconds);
         let scaled = |value: Option<f64>, by: f64| plain(value.map(|value| value / by));
@@ -249,12 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_a_dash_and_inodes_made_as_needed_are_any() {
-        let value = CostView { empty_bytes: Some(4_194_304.0), make_seconds: Some(0.1), ..CostView::default() }.told();
+    fn a_missing_measurement_is_a_dash_and_inodes_made_as_needed_are_any() {
+        let value =
+            CostView { empty_bytes: Some(4_194_304.0), make_seconds: Some(0.1), ..CostView::default() }.figures();
         assert_eq!(
             (value[0].as_str(), value[1].as_str(), value[4].as_str(), value[6].as_str()),
             ("0.10", "–", "4.00", "any")
         );
-        assert_eq!(CostView::default().told()[6], "–");
+        assert_eq!(CostView::default().figures()[6], "–");
     }
 }

@@ -180,7 +180,7 @@ pub(super) fn summary(words: &Words, values: &[String], lines: &[Followed]) -> S
         lines.iter().partition(|line| line.furthest().is_some());
     let most = |line: &Followed| line.furthest().map_or(0.0, |(_, point)| point.distance());
     changed.sort_by(|a, b| most(b).total_cmp(&most(a)));
-    let named: Vec<String> = changed.iter().take(NAMED).map(|line| told(words, values, line)).collect();
+    let named: Vec<String> = changed.iter().take(NAMED).map(|line| change_of(words, values, line)).collect();
     let more = match changed.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!("; and {}", plural(more, "more line")),
@@ -216,7 +216,7 @@ fn rest((open, all): (usize, usize), bound: Option<f64>) -> String {
 }
 
 /// The largest change of a line, and from which value on it lasts: `"delete" 2.0x slower at 99 % than at 50 %, from 95 % on`.
-fn told(words: &Words, values: &[String], line: &Followed) -> String {
+fn change_of(words: &Words, values: &[String], line: &Followed) -> String {
     let (Some((value, point)), Some((first, _))) = (line.furthest(), line.known().next()) else { return String::new() };
     let likely = matches!(point.change, Some(Change::LikelyBetter | Change::LikelyWorse));
     let (times, word) = match (point.times < 1.0, words.counts) {

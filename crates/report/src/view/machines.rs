@@ -141,8 +141,8 @@ fn names(groups: &[Group]) -> Vec<String> {
     let host =
         |group: &Group| group.parts[0].machine.as_ref().map(|machine| machine.hostname.clone()).unwrap_or_default();
     let hosts: Vec<String> = groups.iter().map(host).collect();
-    let tells = |name: &String| !name.is_empty() && hosts.iter().filter(|other| *other == name).count() == 1;
-    let own = |(at, name): (usize, &String)| if tells(name) { name.clone() } else { letter(at) };
+    let is_unique = |name: &String| !name.is_empty() && hosts.iter().filter(|other| *other == name).count() == 1;
+    let own = |(at, name): (usize, &String)| if is_unique(name) { name.clone() } else { letter(at) };
     hosts.iter().enumerate().map(own).collect()
 }
 

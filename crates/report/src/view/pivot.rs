@@ -2,7 +2,7 @@
 //! In: a view with its axes and the judge's table. Out: a [`PivotView`] for each axis, judged separately by the same rules.
 //! As in published scheduler comparisons: the best scheduler per filesystem, then filesystems with theirs.
 
-use super::cells::{Stands, shown};
+use super::cells::{Ranked, shown};
 use super::course::{CourseView, course};
 use super::story::{are, undecided};
 use super::{AxisView, FigureView, Standing, View};
@@ -454,6 +454,6 @@ fn common_durability(members: &[&Contender]) -> Durability {
 
 fn cell(judgement: &Judgement, operation: usize, contender: usize) -> Option<PivotCell> {
     let figure = shown(judgement.figure(operation, contender)?);
-    let Stands { standing, ratio, ratio_interval } = Stands::of(judgement, operation, contender);
+    let Ranked { standing, ratio, ratio_interval } = Ranked::of(judgement, operation, contender);
     Some(PivotCell { contender, figure, standing, ratio, ratio_interval })
 }

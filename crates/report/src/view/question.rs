@@ -22,7 +22,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    fn says(text: String) -> Asked {
+    fn plain(text: String) -> Asked {
         Asked { text, take: None }
     }
 }
@@ -30,7 +30,7 @@ impl Asked {
 /// None where several filesystems, or several options at once, are compared.
 pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     if view.workloads.is_empty() {
-        return super::device::headline(view).map(Asked::says);
+        return super::device::headline(view).map(Asked::plain);
     }
     if let Some(axis) = only_axis(view) {
         return of_layers(view).or_else(|| of_axis(view, axis, group));
@@ -41,7 +41,7 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     let [only] = group.order.as_slice() else { return None };
     let own = view.contenders.iter().position(|contender| contender.index == *only)?;
     let variants = view.variants.iter().find_map(|one| one.course.clone().or_else(|| one.take.clone()));
-    variants.or_else(|| figures(view, own)).map(Asked::says)
+    variants.or_else(|| figures(view, own)).map(Asked::plain)
 }
 
 /// The only axis on which the participating contenders differ: an index into [`View::axes`].
@@ -62,7 +62,7 @@ fn of_layers(view: &View) -> Option<Asked> {
     let (Some((at, axis)), None) = (varied.next(), varied.next()) else { return None };
     let pivot = view.pivots.iter().find(|pivot| pivot.axis == at).filter(|_| axis.name == axes::STACK)?;
     let costs = super::pivot::costs(view, pivot);
-    (!costs.is_empty()).then(|| Asked::says(costs.into_iter().take(LAYERS).collect::<Vec<_>>().join(" ")))
+    (!costs.is_empty()).then(|| Asked::plain(costs.into_iter().take(LAYERS).collect::<Vec<_>>().join(" ")))
 }
 
 fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
@@ -72,7 +72,7 @@ fn of_axis(view: &View, at: usize, group: &GroupAnswer) -> Option<Asked> {
         // A newer kernel can be chosen; age and fill result from use.
         Some(course) if axis.name != "kernel" => {
             let name = &axis.groups.first()?.name;
-            Some(Asked::says(format!("{name}: {}", super::story::lower(&course.summary))))
+            Some(Asked::plain(format!("{name}: {}", super::story::lower(&course.summary))))
         }
         Some(_) => None,
         None => worth(view, axis, group),

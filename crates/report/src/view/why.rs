@@ -73,7 +73,7 @@ fn facts(material: &Material, view: &View, found: (&WorkloadView, &RowView, &Cel
     }
     let returned = cell.returned.as_ref();
     facts.extend(returned.map(|returned| format!("{} until the last call returned", described(row, returned))));
-    facts.extend(stands(view, row, cell));
+    facts.extend(ratio_to_best(view, row, cell));
     let cpu = cell.cpu.as_ref();
     facts.extend(cpu.map(|cpu| format!("CPU of the workers: {} % of one core", number::plain(cpu.median))));
     facts.extend(programs(material, workload, row, contender.index));
@@ -124,7 +124,7 @@ fn described(row: &RowView, figure: &FigureView) -> String {
     format!("median {} {}{interval}{spread}{range}", show(figure.median), row.unit.sign)
 }
 
-fn stands(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
+fn ratio_to_best(view: &View, row: &RowView, cell: &CellView) -> Option<String> {
     let ranking = view.judgement.rankings_of(row.operation).find(|ranking| {
         let index = view.contenders[cell.contender].index;
         ranking.best == index || ranking.others.iter().any(|other| other.contender == index)
