@@ -89,10 +89,10 @@ pub fn ending(table: &Table, policy: &Policy, decision: &Decision, why: Option<&
     }
     let mut text = format!("{text} Open: {}.", named(table, &decision.open));
     // A decision that ends a run for its budget already states what the rest would take.
-    let is_told = why.is_none() && decision.reason == judge::Reason::Budget;
+    let is_stated = why.is_none() && decision.reason == judge::Reason::Budget;
     let endless = Policy { seconds_left: None, max_blocks: u32::MAX, ..*policy };
     let all = judge::plan_budget(table, &endless).ok().and_then(|plan| plan.seconds_for_all);
-    if let Some(seconds) = all.filter(|_| !is_told) {
+    if let Some(seconds) = all.filter(|_| !is_stated) {
         text.push_str(&format!(" Deciding all of them takes about {} more.", judge::duration(seconds)));
     }
     text
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_took_longer_than_its_budget_says_why() {
+    fn a_run_that_took_longer_than_its_budget_has_a_reason() {
         assert_eq!(overrun(125.0, Some(120.0)), None);
         assert_eq!(overrun(500.0, None), None);
         let reason = overrun(178.0, Some(120.0)).expect("it took longer");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_nobody_named_gives_way_to_the_least_blocks() {
+    fn a_default_budget_gives_way_to_the_least_blocks() {
         let strict = Sampling {
             samples: None,
             precision: 0.05,

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_balanced_in_position_and_in_who_comes_before() {
+    fn turns_are_balanced_in_position_and_in_predecessor() {
         for count in 1..8 {
             let rows = if count % 2 == 1 { 2 * count } else { count };
             let all = turns(3, 1, 0, count, rows);

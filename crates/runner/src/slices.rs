@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_is_one_slice() {
+    fn a_phase_that_cannot_be_cut_is_one_slice() {
         let whole = |change: &dyn Fn(&mut Phase)| {
             let mut phase = phase(FILES, false);
             change(&mut phase);

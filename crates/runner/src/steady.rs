@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_never_settles_ends_after_25_rounds_and_says_so() {
+    fn a_device_that_never_settles_ends_after_25_rounds_with_a_remark() {
         let rounds = rounds_until_ended(|number| 1.0 + number as f64);
         assert_eq!(rounds.len(), 25);
         assert!(rounds[24].evidence.remarks[0].contains("no steady state in 25 rounds"));

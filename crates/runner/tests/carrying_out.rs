@@ -43,7 +43,7 @@ fn a_cold_start_by_mounting_anew_is_held_against_the_files_once_a_trial() {
 }
 
 #[test]
-fn what_stands_after_a_phase_is_not_done_twice_where_the_next_one_starts_cold() {
+fn work_after_a_phase_is_not_repeated_where_the_next_phase_starts_cold() {
     let (_, log) = Bakeoff::new(1).all_cold().cold_by(ColdWay::Remount).run();
     let emptied = hooks(&log).iter().filter(|line| **line == "empty").count();
     assert_eq!(
@@ -126,7 +126,7 @@ fn of_several_passes_a_disturbed_one_does_not_count() {
 }
 
 #[test]
-fn what_writes_is_never_repeated_on_the_same_mount() {
+fn a_writing_pass_is_never_repeated_on_the_same_mount() {
     let bakeoff = Bakeoff::new(1).disturbing(&[0]).writing();
     bakeoff.run();
     let trials = bakeoff.trials();
@@ -160,7 +160,7 @@ fn a_contender_that_cannot_be_staged_goes_out_with_its_reason_and_the_others_go_
 }
 
 #[test]
-fn a_crash_of_the_engine_is_a_failed_trial_that_says_how_it_ended() {
+fn a_crash_of_the_engine_is_a_failed_trial_with_its_exit_status() {
     let bakeoff = Bakeoff::new(1).engine("crash");
     let (ended, _) = bakeoff.run();
     assert!(matches!(ended, Ended::Finished(_)), "{ended:?}");
@@ -221,7 +221,7 @@ fn a_second_run_on_the_same_ledger_is_refused() {
 }
 
 #[test]
-fn a_budget_ends_the_run_before_it_is_overdrawn_and_the_ledger_says_so() {
+fn a_budget_ends_the_run_before_it_is_exceeded_and_the_ledger_records_it() {
     // Far more rounds are requested than two seconds allow.
     let bakeoff = Bakeoff::new(1000).budget(2.0);
     let (ended, _) = bakeoff.run();

@@ -81,7 +81,7 @@ fn a_disk_that_stays_full_ends_a_contender_after_three_blocks_and_more_samples_g
 }
 
 #[test]
-fn what_is_tried_again_is_bounded_over_the_run() {
+fn the_number_of_retries_is_bounded_over_the_run() {
     let bakeoff = Bakeoff::new(40).failing_times(1, usize::MAX, full());
     bakeoff.run();
     for _ in 0..20 {
@@ -108,7 +108,7 @@ fn a_status_that_may_mean_either_is_tried_once_more_and_lasts_where_it_comes_aga
 }
 
 #[test]
-fn what_lasts_is_not_tried_again_however_many_samples_are_asked_for() {
+fn a_lasting_failure_is_not_retried_for_more_samples() {
     let bakeoff = Bakeoff::new(2).failing(1, "xfs: mount option no_such did not take");
     bakeoff.run();
     let bakeoff = bakeoff.samples(4);

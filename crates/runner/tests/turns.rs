@@ -30,7 +30,7 @@ fn all_are_set_up_before_the_first_phase_and_closed_after_the_last() {
 }
 
 #[test]
-fn what_a_phase_left_is_written_back_before_the_turn_of_another() {
+fn data_of_a_phase_is_written_back_before_the_turn_of_another() {
     let (_, log) = Bakeoff::new(1).by_phases().run();
     let mut last: Option<(String, String)> = None;
     for line in log.iter().filter(|line| !line.starts_with("stage") && !line.starts_with("close")) {

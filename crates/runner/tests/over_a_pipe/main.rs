@@ -37,7 +37,7 @@ const TESTS: &[Test] = &[
     ("a_stopped_run_goes_on_where_it_stood", a_stopped_run_goes_on_where_it_stood),
     ("a_child_that_is_killed_is_one_failed_trial", a_child_that_is_killed_is_one_failed_trial),
     ("an_engine_that_crashes_there_is_one_failed_trial", an_engine_that_crashes_there_is_one_failed_trial),
-    ("what_the_other_end_may_not_say_is_refused", what_the_other_end_may_not_say_is_refused),
+    ("invalid_messages_of_the_other_end_are_refused", invalid_messages_of_the_other_end_are_refused),
     (
         "a_line_without_an_end_takes_no_more_memory_than_a_message",
         a_line_without_an_end_takes_no_more_memory_than_a_message,
@@ -160,7 +160,7 @@ fn refused(how: &str) -> String {
     staged.expect_err("it is refused").to_string()
 }
 
-fn what_the_other_end_may_not_say_is_refused() {
+fn invalid_messages_of_the_other_end_are_refused() {
     let lost = "it: the stage's process was lost";
     let cases = [
         ("garbage", format!("{lost}: it sent an invalid message and was killed: expected value at line 1")),
