@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_timed_has_no_figure() {
+    fn an_untimed_phase_has_no_figure() {
         let (phase, facts) = phase(0, None);
         assert_eq!((returned(&phase, &facts), durable(&phase, &facts), headline(&phase, &facts)), (None, None, None));
     }

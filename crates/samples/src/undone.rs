@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_to_the_last_operation_has_no_figure_and_neither_has_what_needs_it() {
+    fn a_phase_that_failed_completely_has_no_figure_nor_has_a_phase_that_needs_it() {
         let full = trial(vec![pass("create", 0, 50), pass("delete", 50, 0)]);
         let create = facts("create", Figure::ItemsPerSecond, &[]);
         let delete = facts("delete", Figure::ItemsPerSecond, &["create"]);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_nothing_is_none_and_what_was_not_carried_out_says_nothing() {
+    fn a_rate_of_nothing_has_a_reason_and_an_absent_phase_has_none() {
         let rate = facts("read", Figure::BytesPerSecond, &[]);
         assert!(undone(&trial(vec![pass("read", 0, 0)]), &rate).expect("why").contains("nothing to work on"));
         assert_eq!(undone(&trial(vec![pass("read", 0, 0)]), &facts("read", Figure::Seconds, &[])), None);
