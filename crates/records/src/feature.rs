@@ -76,7 +76,7 @@ impl Answer {
     }
 
     /// Unknown.
-    pub fn untold(how: impl Into<String>) -> Answer {
+    pub fn unknown(how: impl Into<String>) -> Answer {
         Answer { text: "?".into(), has: None, amount: None, how: how.into() }
     }
 

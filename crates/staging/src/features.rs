@@ -78,7 +78,7 @@ impl Found {
             .iter()
             .map(|(key, title)| {
                 let at = self.answers.iter().position(|(known, _)| known == key);
-                let answer = at.map_or_else(|| Answer::untold("not tried here"), |at| self.answers.swap_remove(at).1);
+                let answer = at.map_or_else(|| Answer::unknown("not tried here"), |at| self.answers.swap_remove(at).1);
                 Feature { key: (*key).into(), title: (*title).into(), answer }
             })
             .collect()
@@ -118,7 +118,7 @@ pub(crate) fn probe_with_patience(
         Err(_) => {
             let why = format!("it hangs: no answer within {} s", patience.as_secs());
             for key in ["checksum_data", "checksum_metadata"] {
-                found.put(key, Answer::untold(&why));
+                found.put(key, Answer::unknown(&why));
             }
         }
     }
@@ -136,7 +136,7 @@ fn unharmed(target: &mut Target, filesystem: &Filesystem) -> Result<Found, Stagi
     // Values that are only in memory do not count.
     match stage.remount() {
         Ok(_) => times::read(&root, true, &mut found),
-        Err(error) => found.put("time_range", Answer::untold(error.to_string())),
+        Err(error) => found.put("time_range", Answer::unknown(error.to_string())),
     }
     let closing = stage.close()?;
     found.put("check", checked(filesystem, &closing));

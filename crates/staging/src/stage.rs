@@ -234,11 +234,11 @@ impl Stage<'_> {
             let began = Instant::now();
             self.take_off().map(|()| began.elapsed())
         });
-        unmounted.map_err(|error| self.told_who_uses_it(error))
+        unmounted.map_err(|error| self.with_occupants(error))
     }
 
     /// An unmount error, with the processes that use the filesystem.
-    fn told_who_uses_it(&self, error: StagingError) -> StagingError {
+    fn with_occupants(&self, error: StagingError) -> StagingError {
         let those = self.state.mount().map(|mount| occupants::of(mount.number)).unwrap_or_default();
         let named: Vec<String> = those.iter().take(OCCUPANTS).map(ToString::to_string).collect();
         match error {

@@ -61,7 +61,7 @@ pub(crate) fn versions_in_guest(filesystem: &Filesystem, kernel: &str, journal: 
     let folder = tools::folder_for(filesystem, kernel).filter(|own| tools::folder(filesystem).as_ref() != Some(own))?;
     let prefix = tools::before(&folder);
     let mut lines: Vec<String> =
-        filesystem.tools.iter().filter_map(|need| told_version(need, &prefix, journal)).collect();
+        filesystem.tools.iter().filter_map(|need| printed_version(need, &prefix, journal)).collect();
     lines.dedup();
     (!lines.is_empty()).then(|| format!("its tools in the guest are {}", lines.join(", ")))
 }
@@ -204,10 +204,10 @@ pub fn version_commands(registry: &Registry, names: &[&str]) -> Vec<String> {
 
 /// The line with the version: tools print it on either stream, among other lines.
 fn version(filesystem: &Filesystem, need: &ToolNeed, journal: &Journal) -> Option<String> {
-    if filesystem.only_described { None } else { told_version(need, &tools::prefix(filesystem), journal) }
+    if filesystem.only_described { None } else { printed_version(need, &tools::prefix(filesystem), journal) }
 }
 
-fn told_version(need: &ToolNeed, prefix: &[String], journal: &Journal) -> Option<String> {
+fn printed_version(need: &ToolNeed, prefix: &[String], journal: &Journal) -> Option<String> {
     if need.version.is_empty() {
         return None;
     }

@@ -82,7 +82,7 @@ fn an_aged_image_comes_back_for_each_trial_whatever_the_trial_before_did() {
 }
 
 #[test]
-fn what_is_planned_of_an_aged_contender_is_what_is_run() {
+fn the_planned_commands_of_an_aged_contender_are_those_that_run() {
     if !root() {
         return;
     }

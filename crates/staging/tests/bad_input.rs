@@ -100,7 +100,7 @@ fn a_missing_tool_names_its_package() {
 }
 
 #[test]
-fn a_filesystem_that_the_kernel_lacks_is_said_with_what_would_help() {
+fn a_filesystem_that_the_kernel_lacks_is_reported_with_a_remedy() {
     let mut bench = Bench::new();
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../filesystems/xfs.toml")).expect("there");
@@ -114,7 +114,7 @@ fn a_filesystem_that_the_kernel_lacks_is_said_with_what_would_help() {
 }
 
 #[test]
-fn what_is_no_device_or_no_directory_is_said() {
+fn a_path_that_is_no_device_or_directory_is_an_error() {
     if !root() {
         return;
     }

@@ -109,7 +109,7 @@ fn after_dropping_no_page_of_a_file_is_cached_and_names_and_inodes_are_forgotten
 }
 
 #[test]
-fn a_cache_that_cannot_be_emptied_because_a_file_is_open_is_said_and_the_stage_goes_on() {
+fn a_cache_kept_by_an_open_file_is_reported_and_the_stage_continues() {
     if !root() {
         return;
     }
@@ -144,7 +144,7 @@ fn an_image_in_memory_starts_cold_although_all_of_it_is_in_pages() {
 }
 
 #[test]
-fn what_stands_on_a_loop_device_through_the_page_cache_has_caches_dropped() {
+fn a_filesystem_on_a_loop_device_through_the_page_cache_has_its_caches_dropped() {
     if !root() {
         return;
     }
@@ -160,7 +160,7 @@ fn what_stands_on_a_loop_device_through_the_page_cache_has_caches_dropped() {
 }
 
 #[test]
-fn what_is_open_is_not_unmounted_for_a_cold_start_and_its_caches_are_dropped_instead() {
+fn a_filesystem_in_use_is_not_unmounted_for_a_cold_start_but_its_caches_are_dropped() {
     if !root() {
         return;
     }

@@ -215,7 +215,7 @@ fn a_read_only_device_is_refused() {
 }
 
 #[test]
-fn a_device_that_somebody_has_open_is_refused() {
+fn a_device_that_a_process_has_open_is_refused() {
     if !root() {
         return;
     }
@@ -271,7 +271,7 @@ fn two_runs_on_one_device_refuse_each_other() {
 }
 
 #[test]
-fn while_it_is_ours_nobody_else_can_format_or_mount_it() {
+fn while_a_device_is_held_other_processes_cannot_format_or_mount_it() {
     if !root() {
         return;
     }
@@ -284,7 +284,7 @@ fn while_it_is_ours_nobody_else_can_format_or_mount_it() {
 }
 
 #[test]
-fn what_was_written_to_the_device_meanwhile_is_seen_before_mkfs() {
+fn a_foreign_write_to_the_device_is_seen_before_mkfs() {
     if !root() {
         return;
     }

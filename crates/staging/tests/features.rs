@@ -30,7 +30,7 @@ fn probed(bench: &Bench, name: &str) -> Vec<Feature> {
 }
 
 #[test]
-fn what_is_known_of_ext4_comes_out() {
+fn probing_ext4_finds_its_known_features() {
     if !root() {
         return;
     }
@@ -54,7 +54,7 @@ fn what_is_known_of_ext4_comes_out() {
 }
 
 #[test]
-fn what_is_known_of_btrfs_comes_out() {
+fn probing_btrfs_finds_its_known_features() {
     if !root() {
         return;
     }

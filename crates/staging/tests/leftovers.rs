@@ -199,7 +199,7 @@ fn an_image_whose_mark_was_lost_is_known_by_the_record_beside_it() {
 }
 
 #[test]
-fn what_was_put_in_the_place_of_a_killed_runs_image_stays() {
+fn a_file_put_in_the_place_of_a_killed_runs_image_stays() {
     if !root() {
         return;
     }
@@ -253,7 +253,7 @@ fn loop_devices_of_an_image_that_was_renamed_are_found_without_its_mark() {
 }
 
 #[test]
-fn an_image_that_somebody_has_mounted_is_set_aside_until_it_is_free() {
+fn an_image_that_is_mounted_elsewhere_is_set_aside_until_it_is_free() {
     if !root() {
         return;
     }
@@ -357,7 +357,7 @@ fn images_of_another_container_that_shares_the_folder_are_left_alone_while_it_li
 }
 
 #[test]
-fn two_who_clean_at_once_do_not_disturb_each_other() {
+fn several_cleaners_at_once_do_not_disturb_each_other() {
     if !root() {
         return;
     }

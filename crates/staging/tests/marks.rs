@@ -12,7 +12,7 @@ use std::process::Command;
 use system::Sysfs as _;
 
 #[test]
-fn an_image_without_a_record_is_nobodys_and_is_reported_once() {
+fn an_image_without_a_record_is_left_alone_and_reported_once() {
     if !root() {
         return;
     }

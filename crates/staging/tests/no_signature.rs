@@ -51,7 +51,7 @@ fn a_filesystem_of_which_only_second_copies_are_left_needs_the_word() {
 }
 
 #[test]
-fn what_was_formatted_here_is_given_back_so_that_the_next_run_needs_no_word() {
+fn a_formatted_device_is_emptied_and_the_next_run_needs_no_word() {
     if !root() {
         return;
     }

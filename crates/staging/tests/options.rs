@@ -98,7 +98,7 @@ fn a_setting_that_the_filesystem_does_not_know_is_refused_before_anything_is_mad
 }
 
 #[test]
-fn a_write_cache_that_only_the_kernel_sees_costs_the_flushes_and_is_said() {
+fn a_write_cache_that_is_off_only_in_the_kernel_loses_the_flushes_and_is_reported() {
     if !root() {
         return;
     }

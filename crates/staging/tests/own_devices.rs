@@ -161,7 +161,7 @@ fn the_device_under_test_and_its_parts_are_no_journal_of_its_own() {
 }
 
 #[test]
-fn what_an_interrupted_contender_left_on_its_journal_is_ours_by_its_label() {
+fn a_journal_left_by_an_interrupted_contender_is_recognized_by_its_label() {
     if !root() {
         return;
     }

@@ -76,7 +76,7 @@ fn the_same_file_behind_another_node_is_the_same_after_a_boot_and_not_within_one
 }
 
 #[test]
-fn a_partition_is_told_by_its_identifier_and_its_place() {
+fn a_partition_is_identified_by_its_uuid_and_its_offset() {
     if !root() {
         return;
     }

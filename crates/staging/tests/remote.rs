@@ -16,9 +16,9 @@ struct Thread {
     serving: Option<JoinHandle<()>>,
 }
 
-struct Nobody;
+struct ThreadPeer;
 
-impl Peer for Nobody {
+impl Peer for ThreadPeer {
     fn name(&self) -> &str {
         "the thread"
     }
@@ -60,7 +60,7 @@ fn served(folder: &Path) -> (UnixStream, JoinHandle<()>) {
 
 fn staged(folder: &Path) -> Remote<Thread> {
     let (stream, serving) = served(folder);
-    let link = Link::open(stream, Nobody).expect("it listens");
+    let link = Link::open(stream, ThreadPeer).expect("it listens");
     link.await_hello(Duration::from_secs(60)).expect("hello");
     let contender = Contender { label: "here".into(), filesystem: DIRECTORY.into(), ..Contender::default() };
     let asked = Asked { contender: Box::new(contender), ..Asked::default() };
@@ -117,7 +117,7 @@ fn the_engines_lines_pass_both_ways_and_end_with_it() {
 }
 
 #[test]
-fn whoever_serves_ends_at_a_question_that_is_none_and_takes_down_what_stands() {
+fn a_server_ends_at_an_invalid_request_and_takes_down_its_stage() {
     for nonsense in ["\u{1}\u{2}\n", "\"look\"\n\"since\"\n\"close\"\n", "{\"stage\":{}}\n", ""] {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut stream, serving) = served(folder.path());

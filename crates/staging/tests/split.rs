@@ -64,7 +64,7 @@ fn all_parts_are_mounted_at_once_and_the_disk_is_empty_afterwards() {
 }
 
 #[test]
-fn what_is_planned_for_parts_is_what_is_run() {
+fn the_planned_commands_for_parts_are_those_that_run() {
     if !root() {
         return;
     }

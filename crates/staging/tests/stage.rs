@@ -154,7 +154,7 @@ fn the_raw_device_delivers_what_was_filled_in() {
 }
 
 #[test]
-fn what_is_planned_is_what_is_run() {
+fn the_planned_commands_are_those_that_run() {
     if !root() {
         return;
     }
@@ -284,7 +284,7 @@ fn the_reason_of_a_damaged_filesystem_is_one_line_and_the_whole_answer_is_kept()
 }
 
 #[test]
-fn a_failure_is_passing_where_the_disk_has_no_room_left_and_unclear_where_a_program_only_says_no() {
+fn a_failure_for_lack_of_space_is_passing_and_a_mere_refusal_is_unclear() {
     if !root() {
         return;
     }
@@ -399,7 +399,7 @@ fn a_copy_of_the_mount_with_nothing_open_costs_nothing() {
 }
 
 #[test]
-fn a_loop_device_that_somebody_holds_costs_no_trial_and_its_holder_is_named() {
+fn a_loop_device_held_by_another_process_costs_no_trial_and_its_holder_is_named() {
     prerequisites::needs!(root, loop_devices);
     let bench = Bench::new();
     let mut target = bench.open(&bench.image(64)).expect("an image can be made");

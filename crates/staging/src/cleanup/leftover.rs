@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stranger_is_said_once_and_forgotten_when_it_has_vanished() {
+    fn a_foreign_file_is_reported_once_and_forgotten_when_it_has_vanished() {
         let folder = tempfile::tempdir().expect("a folder");
         let stranger = |name: &str| {
             let path = folder.path().join(name);

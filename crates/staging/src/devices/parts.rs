@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_split_is_refused_with_a_way_out() {
+    fn a_disk_that_cannot_be_split_is_refused_with_a_remedy() {
         let refused = |disk: &BlockDevice, count| parts(disk, count).expect_err("refused").to_string();
         assert!(refused(&disk(4 * MIB, "0"), 5).contains("too small for 5 parts"));
         let partition = BlockDevice { parent: Some("none".into()), ..disk(1 << 40, "0") };

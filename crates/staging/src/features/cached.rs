@@ -19,8 +19,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
     let (forgets, reads_ahead) = tried(root).unwrap_or_else(|error| {
-        let untold = Answer::untold(format!("the test failed: {error}"));
-        (untold.clone(), untold)
+        let unknown = Answer::unknown(format!("the test failed: {error}"));
+        (unknown.clone(), unknown)
     });
     found.put("forgets", forgets);
     found.put("reads_ahead", reads_ahead);
@@ -43,7 +43,7 @@ fn tried(root: &Path) -> std::io::Result<(Answer, Answer)> {
     let how = "POSIX_FADV_DONTNEED on a written and synced file of 1 MiB";
     if served(&file)? {
         let kept = Answer::no(format!("{how}: still cached"));
-        return Ok((kept, Answer::untold("its cache cannot be emptied by advice")));
+        return Ok((kept, Answer::unknown("its cache cannot be emptied by advice")));
     }
     let forgets = Answer::yes(format!("{how}: no longer cached"));
     advise(&file, Advice::WillNeed)?;
@@ -60,7 +60,7 @@ fn tried(root: &Path) -> std::io::Result<(Answer, Answer)> {
 }
 
 fn both(why: &str) -> (Answer, Answer) {
-    (Answer::untold(why), Answer::untold(why))
+    (Answer::unknown(why), Answer::unknown(why))
 }
 
 fn advise(file: &File, advice: Advice) -> std::io::Result<()> {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn advice_is_followed_or_why_it_is_not_known_is_said() {
+    fn advice_is_tested_and_an_unknown_result_has_its_reason() {
         let folder = tempfile::tempdir().expect("a folder");
         let (forgets, reads_ahead) = tried(folder.path()).expect("tried");
         assert!(!forgets.how.is_empty() && !reads_ahead.how.is_empty());

@@ -34,7 +34,7 @@ const COPIES: usize = 64;
 /// Answers for data and for metadata.
 pub(super) fn notices(target: &mut Target, filesystem: &Filesystem, found: &mut Found) {
     let plain = Contender::plain(&filesystem.name);
-    let text = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::untold(error.to_string()));
+    let text = |tried: Result<Answer, StagingError>| tried.unwrap_or_else(|error| Answer::unknown(error.to_string()));
     found.put("checksum_data", text(on_stage(target, &plain, &mut data)));
     found.put("checksum_metadata", text(on_stage(target, &plain, &mut metadata)));
 }
@@ -124,7 +124,7 @@ fn flipped(
     stage.take_off()?;
     let Some((file, device)) = stage.state.image.as_ref().map(|image| (image.file.clone(), image.device.path.clone()))
     else {
-        return Ok(Err(Answer::untold(nowhere)));
+        return Ok(Err(Answer::unknown(nowhere)));
     };
     let places = found_at(&file, wanted).map_err(|error| StagingError::file("search", &file, error))?;
     // Through the device, so that its page cache does not hide the change.
@@ -141,7 +141,7 @@ fn flipped(
     drop(node);
     if places.is_empty() {
         stage.put_back()?;
-        return Ok(Err(Answer::untold(nowhere)));
+        return Ok(Err(Answer::unknown(nowhere)));
     }
     Ok(match stage.put_back() {
         Ok(_) => Ok(if places.len() == 1 { "1 copy".into() } else { format!("{} copies", places.len()) }),

@@ -23,7 +23,7 @@ pub(super) fn probe(root: &Path, found: &mut Found) {
         Ok(folder) => folder,
         Err(error) => {
             for key in ["name_bytes", "name_letters", "links", "directory_files"] {
-                found.put(key, Answer::untold(format!("the folder cannot be opened: {error}")));
+                found.put(key, Answer::unknown(format!("the folder cannot be opened: {error}")));
             }
             return;
         }
@@ -63,7 +63,7 @@ fn as_many(from: u64, most: u64, mut make: impl FnMut(u64) -> Result<(), Errno>)
 
 fn links(folder: &OwnedFd) -> Answer {
     if make(folder, "linked").is_err() {
-        return Answer::untold("no file could be created");
+        return Answer::unknown("no file could be created");
     }
     let (count, refused) = as_many(1, LINK_CAP, |number| {
         rustix::fs::linkat(folder, "linked", folder, format!("link-{number}"), AtFlags::empty())
@@ -71,21 +71,21 @@ fn links(folder: &OwnedFd) -> Answer {
     for number in 1..count {
         let _ = rustix::fs::unlinkat(folder, format!("link-{number}"), AtFlags::empty());
     }
-    told(count, refused, "hard links to one file")
+    counted(count, refused, "hard links to one file")
 }
 
 fn files(folder: &OwnedFd) -> Answer {
     if rustix::fs::mkdirat(folder, "many", Mode::RWXU).is_err() {
-        return Answer::untold("no folder could be created");
+        return Answer::unknown("no folder could be created");
     }
     let Ok(many) = rustix::fs::openat(folder, "many", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) else {
-        return Answer::untold("the folder cannot be opened");
+        return Answer::unknown("the folder cannot be opened");
     };
     let (count, refused) = as_many(0, FILE_CAP, |number| make(&many, &format!("file-{number}")));
-    told(count, refused, "empty files in one directory")
+    counted(count, refused, "empty files in one directory")
 }
 
-fn told(count: u64, refused: Option<Errno>, what: &str) -> Answer {
+fn counted(count: u64, refused: Option<Errno>, what: &str) -> Answer {
     match refused {
         Some(error) => Answer::amount(count, count.to_string(), format!("{what}; the next one fails: {error}")),
         None => Answer::amount(count, format!("{count} and more"), format!("{what}; all that were tried succeeded")),

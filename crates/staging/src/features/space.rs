@@ -23,26 +23,26 @@ const LATER: Duration = Duration::from_secs(7);
 const ALIGNMENT: usize = 4096;
 
 pub(super) fn probe(root: &Path, found: &mut Found) {
-    found.put("file_size", told(file_size(root)));
-    found.put("sparse", told(sparse(root)));
-    found.put("punch", told(punch(root)));
-    found.put("preallocate", told(preallocate(root)));
-    found.put("truncate", told(truncate(root)));
-    found.put("reflink", told(reflink(root)));
-    found.put("clone_fsync", told(clone_fsync(root)));
-    found.put("copy_range", told(copy_range(root)));
+    found.put("file_size", or_unknown(file_size(root)));
+    found.put("sparse", or_unknown(sparse(root)));
+    found.put("punch", or_unknown(punch(root)));
+    found.put("preallocate", or_unknown(preallocate(root)));
+    found.put("truncate", or_unknown(truncate(root)));
+    found.put("reflink", or_unknown(reflink(root)));
+    found.put("clone_fsync", or_unknown(clone_fsync(root)));
+    found.put("copy_range", or_unknown(copy_range(root)));
     found.put("xattr", attribute(root));
     found.put("acl", acl(root));
     found.put("direct", direct(root));
-    found.put("atomic_writes", told(atomic(root)));
-    found.put("uncached", told(uncached(root)));
+    found.put("atomic_writes", or_unknown(atomic(root)));
+    found.put("uncached", or_unknown(uncached(root)));
     let open = rustix::fs::open(root, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     found.put("tmpfile", Answer::of(open, "opening a file without a name"));
 }
 
 /// An error of the test is not an answer.
-fn told(tried: std::io::Result<Answer>) -> Answer {
-    tried.unwrap_or_else(|error| Answer::untold(format!("the test failed: {error}")))
+fn or_unknown(tried: std::io::Result<Answer>) -> Answer {
+    tried.unwrap_or_else(|error| Answer::unknown(format!("the test failed: {error}")))
 }
 
 fn fresh(root: &Path, name: &str) -> std::io::Result<File> {
@@ -276,7 +276,7 @@ fn filled(root: &Path, name: &str) -> std::io::Result<File> {
 fn attribute(root: &Path) -> Answer {
     let path = root.join("attributed");
     if let Err(error) = File::create(&path) {
-        return Answer::untold(error.to_string());
+        return Answer::unknown(error.to_string());
     }
     let set = |length: u64| {
         let value = vec![b'v'; length as usize];
@@ -296,10 +296,10 @@ fn attribute(root: &Path) -> Answer {
 fn acl(root: &Path) -> Answer {
     let path = root.join("with-acl");
     if let Err(error) = File::create(&path) {
-        return Answer::untold(error.to_string());
+        return Answer::unknown(error.to_string());
     }
-    const NOBODY: u32 = u32::MAX;
-    let entries: [(u16, u16, u32); 5] = [(1, 6, NOBODY), (2, 4, 1), (4, 4, NOBODY), (16, 4, NOBODY), (32, 4, NOBODY)];
+    const NO_ID: u32 = u32::MAX;
+    let entries: [(u16, u16, u32); 5] = [(1, 6, NO_ID), (2, 4, 1), (4, 4, NO_ID), (16, 4, NO_ID), (32, 4, NO_ID)];
     let mut value = 2u32.to_le_bytes().to_vec();
     for (tag, rights, id) in entries {
         value.extend_from_slice(&tag.to_le_bytes());

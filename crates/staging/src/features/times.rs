@@ -68,12 +68,12 @@ pub(super) fn read(root: &Path, mounted_again: bool, found: &mut Found) {
                 format!("the extremes that can be set, {when}: {past} s and {future} s relative to 1970"),
             )
         }
-        _ => Answer::untold("the files are missing"),
+        _ => Answer::unknown("the files are missing"),
     };
     found.put("time_range", range);
     found.put(
         "time_step",
-        of("time-exact").map_or_else(|| Answer::untold("no time could be set"), |kept| step(kept, when)),
+        of("time-exact").map_or_else(|| Answer::unknown("no time could be set"), |kept| step(kept, when)),
     );
 }
 
@@ -85,7 +85,7 @@ fn step((seconds, nanoseconds): (i64, i64), when: &str) -> Answer {
     let kept = |step: i64| seconds == EXACT.0 && nanoseconds == EXACT.1 / step * step;
     match STEPS.iter().find(|(step, _)| kept(*step)) {
         Some((_, text)) => Answer::words(*text, how),
-        None => Answer::untold(how),
+        None => Answer::unknown(how),
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn years_and_steps_are_told_from_what_was_kept() {
+    fn years_and_steps_follow_from_the_stored_times() {
         assert_eq!((year(i64::from(i32::MIN)), year(i64::from(i32::MAX))), ("1901".into(), "2038".into()));
         assert_eq!((year(15_032_385_535), year(i64::MAX)), ("2446".into(), "292 billion".into()));
         let of = |kept| step(kept, "").text;

@@ -68,7 +68,7 @@ fn on_fresh(
     try_it: &mut dyn FnMut(&mut Stage<'_>) -> Result<Answer, StagingError>,
 ) -> Answer {
     match target.stage(plain) {
-        Err(error) => Answer::untold(error.to_string()),
+        Err(error) => Answer::unknown(error.to_string()),
         Ok(mut stage) => try_it(&mut stage).unwrap_or_else(|error| Answer::no(error.to_string())),
     }
 }
@@ -205,7 +205,7 @@ fn scrubbed(stage: &Stage<'_>, command: &[String]) -> Result<Answer, StagingErro
 
 fn several_devices(target: &mut Target, plain: &Contender) -> Result<Answer, StagingError> {
     let Where::Image { bytes, folder } = target.place.clone() else {
-        return Ok(Answer::untold("only tried on images"));
+        return Ok(Answer::unknown("only tried on images"));
     };
     let journal = target.journal.clone();
     let mut stage = target.stage(plain)?;
@@ -220,7 +220,7 @@ fn several_devices(target: &mut Target, plain: &Contender) -> Result<Answer, Sta
 fn add_device(stage: &mut Stage<'_>, second: &Path) -> Result<Answer, StagingError> {
     let Some(command) = stage.state.filesystem.as_ref().map(|filesystem| filesystem.features.several_devices.clone())
     else {
-        return Ok(Answer::untold("no command is known"));
+        return Ok(Answer::unknown("no command is known"));
     };
     let before = stage.usage()?.total_bytes;
     run(stage, &command, &More { second: Some(second), ..More::default() })?;
@@ -232,7 +232,7 @@ fn add_device(stage: &mut Stage<'_>, second: &Path) -> Result<Answer, StagingErr
 fn grow(stage: &mut Stage<'_>, resize: &Resize) -> Result<Answer, StagingError> {
     let Some((file, device)) = stage.state.image.as_ref().map(|image| (image.file.clone(), image.device.path.clone()))
     else {
-        return Ok(Answer::untold("only tried on images"));
+        return Ok(Answer::unknown("only tried on images"));
     };
     let bytes = std::fs::metadata(&file).map_err(|error| StagingError::file("inspect", &file, error))?.len() / 4 * 5;
     let doing = |what: &str| StagingError::command(format!("{what} {}", file.display()));

@@ -23,7 +23,7 @@ const ROOM: &str = "size=256m,mode=700";
 /// Tries larger and larger sizes until one is refused.
 pub(super) fn largest(target: &mut Target, filesystem: &Filesystem) -> Answer {
     if filesystem.features.volume.is_empty() {
-        return Answer::untold("its description has no command to test a size");
+        return Answer::unknown("its description has no command to test a size");
     }
     let folder = target.mark.folder();
     let point = folder.join("mnt");
@@ -38,7 +38,7 @@ pub(super) fn largest(target: &mut Target, filesystem: &Filesystem) -> Answer {
         });
     let answer = match mounted {
         Ok(()) => try_sizes(target, filesystem, &point.join("volume")),
-        Err(error) => return Answer::untold(error),
+        Err(error) => return Answer::unknown(error),
     };
     let unmounted = Command::new(["umount", &point.display().to_string()]).run(&target.journal);
     target.remove_folder();
@@ -75,7 +75,7 @@ fn refused_at(most: Option<u64>, refused: u64, why: &str) -> Answer {
     let how = format!("sparse files of powers of two; of {}: {}", size_words(refused), last_words(why));
     match most {
         Some(most) => Answer::amount(most, size_words(most), how),
-        None => Answer::untold(how),
+        None => Answer::unknown(how),
     }
 }
 

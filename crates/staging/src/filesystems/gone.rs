@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_gone_becomes_what_the_file_says_comes_nearest_under_another_name() {
+    fn a_removed_option_becomes_the_nearest_one_of_the_file_under_another_name() {
         let (xfs, set) = (filesystem("xfs"), set("logbsize=256k,nobarrier"));
         let near = nearest(&xfs, &set, &set, "6.18.5").expect("nobarrier left in 4.19");
         assert_eq!((near.label.as_str(), near.mount.as_str()), ("old-set (nearest)", "logbsize=256k"));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_beside_a_set_stays_and_is_answered_by_the_kernel() {
+    fn options_typed_beside_a_set_stay_and_are_left_to_the_kernel() {
         let (xfs, set) = (filesystem("xfs"), set("logbsize=256k"));
         let typed = Contender { mount: "logbsize=256k,nobarrier".into(), ..set.clone() };
         assert_eq!(nearest(&xfs, &set, &typed, "6.18"), None);

@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_device_is_told_and_mount_may_name_that_one_only() {
+    fn a_declared_device_is_found_and_mount_may_name_that_one_only() {
         let found = asked("xfs", "-l logdev=/dev/loop7,size=64m", "logdev=/dev/loop7,noatime").expect("declared");
         assert_eq!(found[0].path, Path::new("/dev/loop7"));
         assert!(asked("xfs", "-l logdev=/dev/loop7,size=64m", "logdev=/dev/loop8").is_err());

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_told_with_what_shows_it() {
+    fn options_read_back_are_listed_with_their_source() {
         let shown = [
             Shown { by: "mountinfo".into(), options: words("rw,noatime") },
             Shown { by: "/proc/fs/ext4/loop0/options".into(), options: words("commit=5,nodelalloc") },

@@ -21,18 +21,18 @@ pub(super) struct Console {
     process: Process,
     /// QEMU's own output.
     log: PathBuf,
-    said: Tail,
+    output: Tail,
 }
 
 impl Console {
     /// Of a machine that was just started.
     pub fn listen(console: impl Read + Send + 'static, process: Process, log: PathBuf) -> Console {
-        Console { process, log, said: Tail::of(console, CONSOLE_KEPT) }
+        Console { process, log, output: Tail::of(console, CONSOLE_KEPT) }
     }
 
     /// The last `most` bytes of the console's output.
     pub fn end(&self, most: usize) -> String {
-        self.said.last(most).replace('\r', "")
+        self.output.last(most).replace('\r', "")
     }
 }
 

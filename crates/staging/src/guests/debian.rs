@@ -70,13 +70,13 @@ pub struct DebianKernel {
 pub fn debian_kernels() -> Result<DebianKernels, StagingError> {
     let cache = cache();
     match current(&cache, None, &Journal::new()) {
-        Ok(Current { list, not_refreshed }) => Ok(told(&cache, Some(list), not_refreshed)),
+        Ok(Current { list, not_refreshed }) => Ok(kernels_of(&cache, Some(list), not_refreshed)),
         Err(error) if here(&cache).is_empty() => Err(error),
-        Err(error) => Ok(told(&cache, None, Some(error))),
+        Err(error) => Ok(kernels_of(&cache, None, Some(error))),
     }
 }
 
-fn told(cache: &Path, list: Option<KernelList>, not_read: Option<StagingError>) -> DebianKernels {
+fn kernels_of(cache: &Path, list: Option<KernelList>, not_read: Option<StagingError>) -> DebianKernels {
     let (kept, here) = (list.as_ref(), here(cache));
     let offers = || kept.into_iter().flat_map(|list| &list.kernels);
     let series = all_series(kept, &here);
@@ -275,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_had_and_what_is_here_stand_in_one_list_in_order() {
+    fn available_and_downloaded_kernels_are_in_one_list_in_order() {
         let cache = cache_with(&[("6.12", "6.12.9+deb13-amd64"), ("5.10", "5.10.0-9-amd64")]);
         std::fs::create_dir(cache.path().join("kernels/debian-6.16.77.new")).expect("half of one");
-        let found = told(cache.path(), Some(list()), None);
+        let found = kernels_of(cache.path(), Some(list()), None);
         let names: Vec<&str> = found.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
         assert_eq!(
             names,

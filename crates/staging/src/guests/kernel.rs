@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_kernel_is_told_apart() {
+    fn a_file_or_folder_without_a_kernel_is_refused() {
         let error = find("/etc/passwd", &Journal::new()).expect_err("text").to_string();
         assert!(error.contains("/etc/passwd") && error.contains("not a kernel"), "{error}");
         let folder = tempfile::tempdir().expect("a folder");

@@ -70,7 +70,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_kernels_release_stands_in_its_header() {
+    fn the_release_of_a_kernel_is_read_from_its_header() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), image_of("6.1.0-56-amd64")).expect("written");
         assert_eq!(release(file.path()).as_deref(), Ok("6.1.0-56-amd64"));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_filesystem_asks_for_by_the_name_of_an_algorithm_comes_with_it() {
+    fn modules_that_a_filesystem_needs_by_algorithm_name_come_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
         let list = "kernel/fs/btrfs/btrfs.ko.xz: kernel/lib/raid6/raid6_pq.ko.xz\nkernel/lib/raid6/raid6_pq.ko.xz:\n\

@@ -23,7 +23,7 @@ pub(super) struct Monitor {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct Request<'a> {
     execute: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Arguments<'a>>,
@@ -43,7 +43,7 @@ enum Arguments<'a> {
 
 /// A line of the monitor; one that is not an answer has neither field.
 #[derive(Deserialize)]
-struct Said {
+struct MonitorLine {
     #[serde(rename = "return")]
     returned: Option<Returned>,
     error: Option<Refusal>,
@@ -119,14 +119,14 @@ impl Monitor {
 
     /// Sends one command, and waits for its answer.
     fn tell(&mut self, execute: &str, arguments: Option<Arguments>) -> Result<Returned, String> {
-        let parsed = serde_json::to_vec(&Told { execute, arguments }).map_err(|error| error.to_string())?;
+        let parsed = serde_json::to_vec(&Request { execute, arguments }).map_err(|error| error.to_string())?;
         self.output.write_all(&[&parsed[..], b"\n"].concat()).map_err(unheard)?;
         loop {
             let mut line = String::new();
             if self.input.read_line(&mut line).map_err(unheard)? == 0 {
                 return Err("QEMU's monitor ended".into());
             }
-            let results: Said = serde_json::from_str(&line)
+            let results: MonitorLine = serde_json::from_str(&line)
                 .map_err(|error| format!("QEMU's monitor sent an invalid answer: {error}"))?;
             if let Some(refusal) = results.error {
                 return Err(format!("QEMU's monitor refused {execute}: {}", refusal.desc));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_passed_over_and_refusals_are_said_with_their_words() {
+    fn events_are_skipped_and_refusals_are_reported_with_their_text() {
         let mut known = monitor(&[
             r#"{"return": {}}"#,
             "{\"timestamp\": {}, \"event\": \"STOP\"}\n{\"return\": {\"status\": \"completed\"}}",
@@ -194,20 +194,20 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_told_by_its_reason() {
+    fn a_failed_save_is_reported_with_its_reason() {
         let mut known = monitor(&[r#"{"return": {}}"#, r#"{"return": {"status": "failed", "error-desc": "no room"}}"#])
             .expect("it takes commands");
         assert_eq!(known.completed().expect_err("it failed"), "QEMU could not save its state: no room");
     }
 
     #[test]
-    fn commands_are_told_as_the_monitor_reads_them() {
-        let results = |results: Told| serde_json::to_string(&results).expect("JSON");
-        assert_eq!(results(Told { execute: "query-migrate", arguments: None }), r#"{"execute":"query-migrate"}"#);
-        let to = Told { execute: "migrate", arguments: Some(Arguments::To { uri: "unix:/a" }) };
+    fn commands_are_written_as_the_monitor_reads_them() {
+        let results = |results: Request| serde_json::to_string(&results).expect("JSON");
+        assert_eq!(results(Request { execute: "query-migrate", arguments: None }), r#"{"execute":"query-migrate"}"#);
+        let to = Request { execute: "migrate", arguments: Some(Arguments::To { uri: "unix:/a" }) };
         assert_eq!(results(to), r#"{"execute":"migrate","arguments":{"uri":"unix:/a"}}"#);
         let bandwidth = Arguments::Bandwidth { bytes_per_second: 5 };
-        let set = Told { execute: "migrate-set-parameters", arguments: Some(bandwidth) };
+        let set = Request { execute: "migrate-set-parameters", arguments: Some(bandwidth) };
         assert_eq!(results(set), r#"{"execute":"migrate-set-parameters","arguments":{"max-bandwidth":5}}"#);
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_stays_as_it_is() {
+    fn a_file_that_is_no_program_is_not_changed() {
         for content in [&b"#!/bin/sh\necho"[..], b"", b"\x7fELF\x02\x01 cut off", &[0; 4096]] {
             assert_eq!(slim(content.to_vec()), content);
         }

@@ -556,7 +556,7 @@ mod tests {
     use system::counters::{SystemCpu, Traffic};
 
     #[test]
-    fn evidence_is_the_guests_own_and_what_the_host_saw_beneath_and_beside_it() {
+    fn evidence_is_the_guests_own_plus_traffic_of_lower_and_other_host_devices() {
         let moved = |bytes| Traffic { read_bytes: bytes, ..Traffic::default() };
         let cpu = |user_ns, steal_ns| SystemCpu { user_ns, steal_ns, ..SystemCpu::default() };
         let guest = Evidence { device: Some(moved(100)), cpu: cpu(1000, 0), elapsed_ns: 7, ..Evidence::default() };

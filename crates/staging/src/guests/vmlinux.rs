@@ -17,7 +17,7 @@ const MOST_UNPACKED: u64 = 1 << 30;
 /// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The first protocol version with the place of the payload.
-const TELLS_ITS_PAYLOAD: u16 = 0x208;
+const FIRST_WITH_PAYLOAD: u16 = 0x208;
 /// Limits for program headers of an ELF file, and for bytes of its notes.
 const MOST_HEADERS: usize = 64;
 const MOST_NOTES: u64 = 64 << 10;
@@ -56,7 +56,7 @@ pub(super) fn unpacked(image: &Path, release: &str, folder: &Path, journal: &Jou
 fn payload(file: &[u8]) -> Option<(&[u8], &'static str, u64)> {
     let word = |at: usize| file.get(at..at + 4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
     let (at, signature) = SIGNATURE;
-    if file.get(at..at + signature.len()) != Some(signature) || (word(0x206)? as u16) < TELLS_ITS_PAYLOAD {
+    if file.get(at..at + signature.len()) != Some(signature) || (word(0x206)? as u16) < FIRST_WITH_PAYLOAD {
         return None;
     }
     // Sectors of the real-mode part, after the first; 0 means four.
@@ -84,12 +84,12 @@ fn has_entry(elf: &File) -> bool {
     let Some(headers) = read(number(&head, 32), count * 56) else { return false };
     headers.chunks_exact(56).filter(|header| header[..4] == NOTES.to_le_bytes()).any(|header| {
         let bytes = number(header, 32).min(MOST_NOTES) as usize;
-        read(number(header, 8), bytes).is_some_and(|notes| tells_entry(&notes))
+        read(number(header, 8), bytes).is_some_and(|notes| has_entry_note(&notes))
     })
 }
 
 /// Whether Xen's note of the entry is among the notes. Each has the sizes of name and content, and its type; both are padded to four bytes.
-fn tells_entry(mut notes: &[u8]) -> bool {
+fn has_entry_note(mut notes: &[u8]) -> bool {
     let word = |notes: &[u8], at: usize| u32::from_le_bytes(notes[at..at + 4].try_into().unwrap_or_default());
     while notes.len() >= 12 {
         let (name, content) = (word(notes, 0) as usize, word(notes, 4) as usize);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_entered_or_unpacked_is_booted_as_it_is() {
+    fn a_kernel_that_cannot_be_entered_or_unpacked_is_booted_as_it_is() {
         let without = elf(&note(b"Xen\0", 6, b"linux\0"));
         assert_eq!(found(&image(&packed_by("gzip", &without))), None, "it does not tell its entry");
         assert_eq!(found(&image(&packed_by("gzip", b"no ELF file"))), None);
@@ -195,7 +195,7 @@ mod tests {
         let mut lying = note(b"GNU\0", 3, &[1; 20]);
         lying[..4].copy_from_slice(&u32::MAX.to_le_bytes());
         lying.extend(note(b"Xen\0", ENTRY_OF_PVH, &[0; 8]));
-        assert!(!tells_entry(&lying));
-        assert!(tells_entry(&note(b"Xen\0", ENTRY_OF_PVH, &[0; 8])) && !tells_entry(&[0; 13]));
+        assert!(!has_entry_note(&lying));
+        assert!(has_entry_note(&note(b"Xen\0", ENTRY_OF_PVH, &[0; 8])) && !has_entry_note(&[0; 13]));
     }
 }

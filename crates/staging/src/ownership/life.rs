@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_lock_is_proof_of_life_whatever_the_process_id_says() {
+    fn a_held_lock_is_proof_of_life_regardless_of_the_process_id() {
         let maker = Maker { pid_namespace: "pid:[1]".into(), boot_id: "another".into(), ..dead() };
         assert_eq!(maker.life(&Lock::Held, false), Life::Lives);
         assert_eq!(dead().life(&Lock::Held, true), Life::Lives);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_tells_those_who_ask_and_ends_with_its_holder() {
+    fn a_lock_is_seen_as_held_and_ends_with_its_holder() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("lock");
         let holder = File::create_new(&path).expect("made");

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_the_place_of_an_image_stays() {
+    fn a_file_put_in_the_place_of_an_image_stays() {
         let place = tempfile::tempdir().expect("a folder");
         let image = made(place.path(), 1);
         std::fs::rename(image.path(), place.path().join("moved")).expect("renamed");

@@ -12,11 +12,11 @@ pub(crate) fn folder() -> PathBuf {
     if system::process::is_root() {
         return PathBuf::from("/var/lib/bakeoff");
     }
-    system::folders::state().unwrap_or_else(of_nobody)
+    system::folders::state().unwrap_or_else(without_home)
 }
 
 /// For a user without a home, such as a service's.
-fn of_nobody() -> PathBuf {
+fn without_home() -> PathBuf {
     std::env::temp_dir().join(format!("bakeoff-{}", rustix::process::geteuid().as_raw()))
 }
 

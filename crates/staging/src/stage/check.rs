@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_of_a_check_is_the_line_that_tells_most() {
+    fn the_reason_of_a_check_is_its_most_specific_line() {
         let routine = ["e2fsck ", "Pass "].map(String::from);
         let answer =
             "e2fsck 1.47.2 (1-Jan-2025)\nPass 1: Checking inodes\n  Inode 12 has a bad extent. Fix? no\n\nPass 5: x\n";

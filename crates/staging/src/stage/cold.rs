@@ -48,11 +48,11 @@ impl Stage<'_> {
         let state = &self.state;
         // A filesystem with a process of its own may keep a cache there.
         let apart = state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
-        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.stands_on_pages()
+        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.uses_page_cache()
     }
 
     /// Whether a loop device that is not ours keeps the lower layer in the page cache, where unmounting leaves it.
-    fn stands_on_pages(&self) -> bool {
+    fn uses_page_cache(&self) -> bool {
         let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
         let keeps = |device: &BlockDevice| keeps_pages(device) && !own.contains(&device.number);
         self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))

@@ -300,7 +300,7 @@ impl<'a> Plan<'a> {
 
     fn print_cold_start(&self, commands: Commands<'_>) {
         let filesystem = commands.spread.filesystem;
-        let by_remount = self.cold == ColdWay::Remount && filesystem.daemon.is_none() && !self.stands_on_pages();
+        let by_remount = self.cold == ColdWay::Remount && filesystem.daemon.is_none() && !self.uses_page_cache();
         if by_remount || filesystem.remount_empties_cache {
             self.add([commands.unmount()]);
             if !filesystem.remount_empties_cache {
@@ -319,7 +319,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether a loop device of others keeps the lower layer of a real device in the page cache.
-    fn stands_on_pages(&self) -> bool {
+    fn uses_page_cache(&self) -> bool {
         let found = BlockDevice::find(&self.places.device).ok().filter(|_| !self.on_image);
         found.is_some_and(|device| keeps_pages(&device) || device.below().iter().any(keeps_pages))
     }

@@ -105,7 +105,7 @@ fn the_limit_is_kept_by_removing_what_was_used_longest_ago() {
 }
 
 #[test]
-fn an_image_that_somebody_planted_is_not_used_and_stays() {
+fn a_planted_image_is_not_used_and_stays() {
     let bench = Bench::new(1 << 30);
     // The layout of version 0.1: the hash is beside the image, where an attacker can write it too.
     let planted = bench.cache.folder.join(format!("{}.img", key(4)));

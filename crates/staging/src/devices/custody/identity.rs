@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_of_disks_tells_within_a_boot_and_nothing_tells_after_it() {
+    fn the_disk_sequence_number_identifies_a_disk_only_within_a_boot() {
         let bare = Identity { serial: None, by_id: Vec::new(), ..disk() };
         let put_back = Identity { sequence: Some(8), ..bare.clone() };
         assert_eq!(differences(&bare, &put_back), ["its disk sequence number"]);

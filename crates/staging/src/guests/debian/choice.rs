@@ -152,7 +152,7 @@ an unexpected line
     }
 
     #[test]
-    fn a_kernel_that_lacks_a_part_gives_way_to_an_older_one_and_its_series_is_told_where_it_has_none() {
+    fn a_kernel_without_a_part_gives_way_to_an_older_one_or_its_series_is_incomplete() {
         let of = |package: &str, missing: Option<&str>| Parts {
             package: package.into(),
             there: vec![package.replace("image", "modules")],

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn offline_an_old_list_stays_and_says_why_it_is_old() {
+    fn offline_an_old_list_is_kept_with_the_reason() {
         let cache = tempfile::tempdir().expect("a folder");
         assert!(current(cache.path(), None, offline).is_err(), "nothing is known yet");
         current(cache.path(), None, read).expect("a list");

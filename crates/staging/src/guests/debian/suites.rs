@@ -186,7 +186,7 @@ fn machine(journal: &Journal) -> Result<Machine, StagingError> {
     // Lists that were never read have no origin, and are only in this output.
     let unread = Command::new(["apt-get", "update", "--print-uris"]).accept(&[0, 100]).run(journal);
     let unread = unread.map_err(asked())?;
-    Ok(told(&dump.stdout, &(targets.stdout + &addresses(&unread.stdout))))
+    Ok(parsed(&dump.stdout, &(targets.stdout + &addresses(&unread.stdout))))
 }
 
 /// Mirror and suite, from lines such as `'http://deb.debian.org/debian/dists/bookworm/InRelease' NAME 0`.
@@ -199,7 +199,7 @@ fn addresses(printed: &str) -> String {
     printed.lines().filter_map(one).collect()
 }
 
-fn told(dump: &str, targets: &str) -> Machine {
+fn parsed(dump: &str, targets: &str) -> Machine {
     let taken = |line: &&str| TAKEN_OVER.iter().any(|start| line.starts_with(start));
     let settings = dump.lines().filter(taken).map(str::to_owned).collect();
     let of_debian = |line: &str| {
@@ -305,7 +305,7 @@ Dir::State \"var/lib/apt\";
 ";
 
     fn machine() -> Machine {
-        told(DUMP, "http://mirror.example/debian/ bookworm Debian\n")
+        parsed(DUMP, "http://mirror.example/debian/ bookworm Debian\n")
     }
 
     #[test]
@@ -314,13 +314,17 @@ Dir::State \"var/lib/apt\";
                     http://mirror.example/debian/ bookworm Debian\n\
                     http://mirror.example/debian/ bookworm-updates Debian\n\
                     http://mirror.example/debian-security/ bookworm-security Debian\n";
-        let found = told("", both);
+        let found = parsed("", both);
         assert_eq!(found.mirror, "http://mirror.example/debian");
         assert_eq!(found.security, "http://mirror.example/debian-security");
         // Until the machine's own lists are read, their origin is unknown.
-        assert_eq!(told("", "http://near.example/debian/ trixie\n").mirror, "http://near.example/debian");
+        assert_eq!(parsed("", "http://near.example/debian/ trixie\n").mirror, "http://near.example/debian");
         for other in ["", "http://archive.ubuntu.com/ubuntu/ noble Ubuntu\n", "file:/media/debian/ trixie Debian\n"] {
-            assert_eq!((told("", other).mirror, told("", other).security), (MIRROR.into(), SECURITY.into()), "{other}");
+            assert_eq!(
+                (parsed("", other).mirror, parsed("", other).security),
+                (MIRROR.into(), SECURITY.into()),
+                "{other}"
+            );
         }
     }
 
@@ -360,7 +364,7 @@ Dir::State \"var/lib/apt\";
     }
 
     #[test]
-    fn what_is_written_is_what_apt_then_goes_by() {
+    fn apt_uses_the_configuration_that_was_written() {
         if find_program("apt-config").is_none() {
             return prerequisites::leave_out("apt", "apt is not installed");
         }
