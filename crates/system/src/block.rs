@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_said() {
+    fn a_file_that_is_no_block_device_is_an_error() {
         let error = BlockDevice::find(Path::new("/dev/null")).expect_err("a character device");
         assert!(error.to_string().contains("not a block device"));
         let error = BlockDevice::find(Path::new("/dev/no-such-disk")).expect_err("nothing");

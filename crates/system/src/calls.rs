@@ -145,7 +145,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_call_stands_in_the_journal_as_the_command_that_a_person_would_type() {
+    fn the_journal_records_a_call_as_the_equivalent_command() {
         let journal = Journal::new();
         let folder = tempfile::tempdir().expect("a folder");
         Call::Sync(folder.path().into()).make(LIMIT, &journal).expect("synced");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_told_with_its_answer_and_kept() {
+    fn a_refused_call_is_an_error_with_the_systems_answer_and_is_recorded() {
         let journal = Journal::new();
         let error = Call::FlushBuffers("/dev/null".into()).make(LIMIT, &journal).expect_err("no block device");
         assert!(error.to_string().starts_with("`blockdev --flushbufs /dev/null` was refused: "), "{error}");

@@ -445,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_run_and_answered_is_recorded() {
+    fn a_command_and_its_output_are_recorded() {
         let journal = Journal::new();
         let answer = Command::shell("echo out; echo err >&2").run(&journal).expect("it succeeds");
         assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("out\n", "err\n"));
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_was_run_what_was_answered_and_what_to_do() {
+    fn a_failure_names_the_command_its_output_and_a_remedy() {
         let error = Command::shell("echo broken >&2; exit 3").hint("mend it").run(&Journal::new()).expect_err("3");
         assert_eq!(error.what, Failure::Status(3));
         let text = error.to_string();
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_said_to_be_missing() {
+    fn a_program_that_does_not_exist_is_reported_as_missing() {
         let error = Command::new(["no-such-program"]).run(&Journal::new()).expect_err("missing");
         assert_eq!(error.what, Failure::Missing);
     }
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_killed_may_work_the_next_time_and_what_is_missing_will_not() {
+    fn a_killed_command_may_succeed_later_and_a_missing_program_will_not() {
         let cause = |command: Command| command.run(&Journal::new()).expect_err("it fails").cause();
         assert_eq!(cause(Command::shell("kill -KILL $$")), Cause::Passing);
         assert_eq!(cause(Command::shell("sh -c 'kill -TERM $$'; exit $?")), Cause::Passing);
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_its_starter_can_be_told_by_its_environment() {
+    fn a_process_that_outlives_its_starter_is_identified_by_its_environment() {
         let log = tempfile::NamedTempFile::new().expect("a file");
         let (mut child, process) =
             Command::new(["sleep", "54322"]).start(&Journal::new(), log.path()).expect("started");

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_not_is_told_and_who_may_has_stirred() {
+    fn stirring_succeeds_for_root_and_is_an_error_for_others() {
         // Adding randomness harms no machine; without root the kernel refuses it.
         let stirred = stir(&[7; SEED]);
         assert_eq!(stirred.is_ok(), crate::process::is_root(), "{stirred:?}");

@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_finding_that_is_not_good_says_what_to_do() {
+    fn every_finding_that_is_not_good_has_advice() {
         let checks = examine(Path::new("/tmp"), None);
         assert!(checks.len() >= 12);
         for check in checks {

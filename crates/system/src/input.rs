@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_have_as_many_bytes_as_the_limit_says_and_none_more() {
+    fn a_text_may_have_as_many_bytes_as_the_limit_and_no_more() {
         let place = tempfile::tempdir().expect("a folder");
         let path = place.path().join("text");
         std::fs::write(&path, "0123456789").expect("written");

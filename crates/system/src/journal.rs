@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Most records kept; beyond it the oldest are dropped and counted.
 const RECORD_LIMIT: usize = 10_000;
 /// Bytes of a program's output in which its last line is searched.
-const MOST_SAID: u64 = 64 << 10;
+const OUTPUT_LIMIT: u64 = 64 << 10;
 
 /// One command that was run or planned.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -132,7 +132,7 @@ fn quoted(word: &str) -> String {
 /// Error text for a program that ended before it could be inspected: that fact, and the last line of its output.
 pub(crate) fn ended_at_once(log: &Path) -> Box<str> {
     let mut notes = Vec::new();
-    let read = File::open(log).and_then(|file| file.take(MOST_SAID).read_to_end(&mut notes));
+    let read = File::open(log).and_then(|file| file.take(OUTPUT_LIMIT).read_to_end(&mut notes));
     let notes = String::from_utf8_lossy(&notes);
     match notes.lines().rfind(|line| !line.trim().is_empty()).filter(|_| read.is_ok()) {
         Some(last) => format!("it ended at once: {}", last.trim()).into(),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_at_once_is_told_with_the_last_that_it_said() {
+    fn a_program_that_ended_at_once_is_reported_with_its_last_line() {
         let log = tempfile::NamedTempFile::new().expect("a file");
         assert_eq!(&*ended_at_once(log.path()), "it ended at once");
         std::fs::write(log.path(), "begun\nno such disk\n\n").expect("written");

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_told_apart() {
+    fn layers_are_distinguished() {
         let of = |files| layout(made(files).path());
         assert_eq!(
             of(&[("partition", "2\n"), ("start", "2048\n"), ("alignment_offset", "0\n")]).as_deref(),

@@ -59,7 +59,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_is_written_to_a_map_stands_in_the_file() {
+    fn data_written_to_a_map_is_in_the_file() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[1; 10_000]).expect("written");
         let mapped = Mapped::of(&file, 10_000).expect("mapped");

@@ -17,10 +17,10 @@ pub const FOREIGN_SHARE: f64 = 0.01;
 pub const FOREIGN_RATE: f64 = 256.0 * 1024.0;
 
 /// Share by which the disk below may move more than the device under test: metadata of the filesystem that holds an image.
-pub const BENEATH_SHARE: f64 = 0.10;
+pub const LOWER_DISK_SHARE: f64 = 0.10;
 
 /// Bytes per second below which the surplus of the disk below is not a disturbance; in a phase shorter than a second, bytes.
-pub const BENEATH_RATE: f64 = 1024.0 * 1024.0;
+pub const LOWER_DISK_RATE: f64 = 1024.0 * 1024.0;
 
 /// Share by which the mean processor frequency may change; throttling is larger, the governor's ripple smaller.
 pub const FREQUENCY_SHARE: f64 = 0.05;
@@ -89,7 +89,7 @@ fn below(evidence: &Evidence) -> Option<Remark> {
     let own = evidence.device?.bytes();
     let (name, traffic) = evidence.below.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
     let surplus = traffic.bytes().saturating_sub(own);
-    if rate(surplus, evidence) <= BENEATH_RATE || surplus as f64 <= own as f64 * BENEATH_SHARE {
+    if rate(surplus, evidence) <= LOWER_DISK_RATE || surplus as f64 <= own as f64 * LOWER_DISK_SHARE {
         return None;
     }
     Some(Remark {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_beneath_that_works_for_somebody_else_is_noticed() {
+    fn a_lower_disk_that_serves_other_work_is_noticed() {
         let mut evidence = quiet();
         evidence.below.insert("sda".into(), moved(105_000_000));
         assert_eq!(kinds(&evidence), []);

@@ -32,7 +32,7 @@ pub fn of(number: Number) -> Vec<Occupant> {
         mounts::everywhere().into_iter().filter(|mount| mount.number == number).map(|mount| mount.id).collect();
     let occupant = |pid: u32| {
         let at = PathBuf::from(format!("/proc/{pid}"));
-        let path = open_on(&at, &ids).or_else(|| stands_on(&at, &mounts::of_process(pid), number))?;
+        let path = open_on(&at, &ids).or_else(|| folder_on(&at, &mounts::of_process(pid), number))?;
         Some(Occupant { pid, program: crate::text(at.join("comm")).unwrap_or_default(), path })
     };
     process::ids().into_iter().filter_map(occupant).collect()
@@ -51,7 +51,7 @@ fn mount_of(descriptor: &Path) -> Option<u32> {
 }
 
 /// The folder that a process is in, if it is on the filesystem.
-fn stands_on(process: &Path, seen: &[Mount], number: Number) -> Option<PathBuf> {
+fn folder_on(process: &Path, seen: &[Mount], number: Number) -> Option<PathBuf> {
     let lies_there = |path: &PathBuf| {
         let below = seen.iter().filter(|mount| path.starts_with(&mount.point));
         below.max_by_key(|mount| mount.point.as_os_str().len()).is_some_and(|mount| mount.number == number)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_file_open_and_who_stands_in_a_folder_is_told() {
+    fn processes_with_an_open_file_or_a_working_folder_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
         let number = mounts::of_path(folder.path()).expect("it lies on something").number;
         let quiet = |words: &[&str], place: &Path| {
@@ -89,7 +89,7 @@ mod tests {
         let mut child = quiet(&["sh", "-c", &format!("exec sleep 60 3>{}", file.display())], Path::new("/proc"));
         assert_eq!(found(&mut child, number, |one| one.path == file).map(|one| one.path), Some(file.clone()));
         let mut child = quiet(&["sleep", "60"], folder.path());
-        let stands = found(&mut child, number, |one| one.path == file.parent().expect("a folder"));
-        assert!(stands.is_some_and(|one| one.to_string().starts_with("sleep (")));
+        let inside = found(&mut child, number, |one| one.path == file.parent().expect("a folder"));
+        assert!(inside.is_some_and(|one| one.to_string().starts_with("sleep (")));
     }
 }

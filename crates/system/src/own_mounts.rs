@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_in_an_own_namespace_is_seen_nowhere_else_and_its_origin_is_known() {
+    fn a_mount_in_an_own_namespace_is_seen_nowhere_else_and_its_origin_is_known() {
         needs!(root);
         let folder = tempfile::tempdir().expect("a folder");
         let place = folder.path().canonicalize().expect("it is there");

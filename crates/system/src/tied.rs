@@ -80,11 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tied_outlives_the_thread_that_asked_for_it_and_not_the_process() {
+    fn a_tied_process_outlives_the_thread_that_asked_for_it_and_not_the_process() {
         if std::env::var_os(VICTIM).is_some() {
             return victim();
         }
-        let name = "tied::tests::what_is_tied_outlives_the_thread_that_asked_for_it_and_not_the_process";
+        let name = "tied::tests::a_tied_process_outlives_the_thread_that_asked_for_it_and_not_the_process";
         let mut run = Command::new(std::env::current_exe().expect("this program"));
         let run = run.args(["--exact", name, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped()).spawn();
         let mut run = run.expect("it starts");

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_tools_is_withheld_and_named() {
+    fn variables_that_steer_tools_are_withheld_and_named() {
         let names = ["MKE2FS_CONFIG", "LIBMOUNT_FSTAB", "LD_PRELOAD", "HOME"].map(OsString::from);
         let found = ToolEnvironment::of(OsStr::new("/usr/bin"), names.into_iter(), false);
         assert_eq!(found.withheld, ["MKE2FS_CONFIG", "LIBMOUNT_FSTAB"]);

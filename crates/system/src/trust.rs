@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_its_owner_can_write_is_trusted_also_in_a_sticky_folder() {
+    fn a_file_that_only_its_owner_can_write_is_trusted_also_in_a_sticky_folder() {
         let (folder, file) = owned();
         assert_eq!(owned_path(&file), Ok(()));
         assert_eq!(owned_path(folder.path()), Ok(()));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_group_or_everybody_can_write_is_not_trusted_wherever_it_lies_on_the_way() {
+    fn a_path_that_a_group_or_all_users_can_write_is_not_trusted() {
         let (folder, file) = owned();
         mode(&file, 0o664);
         assert_eq!(owned_path(&file), Err(Untrusted { path: file.clone(), why: Distrust::GroupWrites }));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_user_is_not_trusted_nor_a_link_of_theirs() {
+    fn a_file_or_link_of_another_user_is_not_trusted() {
         let (folder, file) = owned();
         let me = file.metadata().expect("there").uid();
         let error = owned_by(&file, &[me.wrapping_add(1)]).expect_err("of another");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn a_missing_file_is_an_error_that_names_it() {
         let (folder, _file) = owned();
         let error = owned_path(&folder.path().join("nothing")).expect_err("not there");
         assert!(error.to_string().contains("nothing cannot be inspected: No such file"), "{error}");
