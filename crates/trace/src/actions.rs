@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 /// A shorter wait does not count as one, in nanoseconds.
 pub const WAIT: u64 = 20_000;
 /// Most of a signalling call's time that counts as own time: the replay wakes the others, too, and the rest was spent waiting for them.
-const TOLD: u64 = 1_000;
+const SIGNALLING_LIMIT: u64 = 1_000;
 
 /// Most time subtracted later because earlier gaps were shorter than the usual cost of recording.
 const OWED: u64 = 1_000_000;
@@ -36,7 +36,7 @@ pub enum Meaning {
     /// It waited for a descriptor that is used next.
     Polled,
     /// It signalled other threads, by an action already added, and took negligible time.
-    Told,
+    Signalled,
 }
 
 /// Actions under construction.
@@ -233,7 +233,7 @@ impl Builder {
                 thread.waited += took;
                 thread.waited_until = seen.end;
             }
-            Meaning::Told => self.of(seen.thread).think += worked.min(TOLD),
+            Meaning::Signalled => self.of(seen.thread).think += worked.min(SIGNALLING_LIMIT),
             Meaning::Own if RESTARTED.contains(&seen.result) => {
                 let thread = self.of(seen.thread);
                 thread.think += worked;

@@ -45,7 +45,7 @@ impl Builder {
                 self.set(seen, first, None, false);
                 // Closing the last descriptor has already added an action, with the call's time.
                 if inside && self.actions.len() > before {
-                    return Some(Meaning::Told);
+                    return Some(Meaning::Signalled);
                 }
             }
             c::SYS_dup => self.copy(seen, first, seen.result, false),
@@ -174,7 +174,7 @@ impl Builder {
                 if seen.off_at_end.since(seen.off_at_start).asleep > WAIT {
                     self.of(seen.thread).room = Some((writer.0.clone(), seen.end));
                 }
-                Some(Meaning::Told)
+                Some(Meaning::Signalled)
             }
             Open::Inside(_) => None,
             _ => Some(Meaning::Own),
@@ -201,12 +201,12 @@ impl Builder {
                 let ends: Vec<u32> = ended.iter().map(|end| end.action).collect();
                 self.emit(seen.thread, (seen.start, seen.end), Call::Wait, 0, &[], &ends);
                 ended.iter().for_each(|end| self.order.joined(number, end.thread));
-                Meaning::Told
+                Meaning::Signalled
             }
             c::SYS_kill | c::SYS_tgkill if seen.result == 0 => {
                 let action = self.tell(seen.thread, seen.start);
                 self.waiting.signal(address as i32, seen.start, action);
-                Meaning::Told
+                Meaning::Signalled
             }
             c::SYS_waitid | c::SYS_rt_sigsuspend | c::SYS_pause | c::SYS_rt_sigtimedwait => {
                 let process = self.of(seen.thread).process;
@@ -241,7 +241,7 @@ impl Builder {
             {
                 let action = self.tell(seen.thread, seen.start);
                 self.waiting.wake(memory, address, action);
-                Meaning::Told
+                Meaning::Signalled
             }
             c::FUTEX_WAIT | c::FUTEX_WAIT_BITSET | c::FUTEX_LOCK_PI if seen.result == 0 => {
                 Meaning::Waited(self.waiting.woken(memory, address, seen.start))
@@ -253,7 +253,7 @@ impl Builder {
 }
 
 /// Whether a call signals others, so that its start is what counts.
-pub fn tells(seen: &Seen) -> bool {
+pub fn signals(seen: &Seen) -> bool {
     matches!(
         seen.call,
         c::SYS_write

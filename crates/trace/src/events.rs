@@ -72,9 +72,9 @@ pub enum Event {
 impl Event {
     /// The moment that orders events of different threads. A call that signals others counts from its start, since they may return before
     /// it does. Everything else counts from its return.
-    pub fn moment(&self, tells: impl Fn(&Seen) -> bool) -> u64 {
+    pub fn moment(&self, signals: impl Fn(&Seen) -> bool) -> u64 {
         match self {
-            Event::Call(seen) if tells(seen) => seen.start,
+            Event::Call(seen) if signals(seen) => seen.start,
             Event::Call(seen) => seen.end,
             Event::Birth { at, .. } | Event::End { at, .. } => *at,
         }

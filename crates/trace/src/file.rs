@@ -12,7 +12,7 @@ use system::input::{self, Unreadable};
 const LINE_LIMIT: u64 = 64 << 10;
 
 /// Most characters of an error about a line: it may quote the line.
-const SAID: usize = 200;
+const ERROR_LIMIT: usize = 200;
 
 /// Whether a name is that of a trace.
 pub fn is_trace_file(name: &str) -> bool {
@@ -113,7 +113,7 @@ impl<R: BufRead> Lines<R> {
             return Err(format!("it ends before line {}: it is truncated", self.number));
         }
         serde_json::from_slice(&line).map_err(|error| {
-            let text: String = error.to_string().chars().take(SAID).collect();
+            let text: String = error.to_string().chars().take(ERROR_LIMIT).collect();
             format!("line {}: {text}", self.number)
         })
     }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_a_folder_moves_with_it() {
+    fn files_in_a_folder_move_with_it() {
         let mut names = tree();
         let (from, to) = (names.find("a", false), names.find("e", false));
         let folder = from.node.unwrap();

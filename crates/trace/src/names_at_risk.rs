@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_program_did_not_sync_or_did_not_make_is_not_at_risk() {
+    fn names_that_the_program_did_not_sync_or_make_are_not_at_risk() {
         assert_eq!(after(&[opened("a", CREATE, 0)]), NOTHING);
         assert_eq!(after(&[opened("there", CREATE, 0), Call::Fdatasync { handle: 0 }]), NOTHING);
         assert_eq!(after(&[opened("a", CREATE | c::O_DSYNC as u32, 0)]), ["a"]);

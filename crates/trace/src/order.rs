@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_side_by_side_is_not_put_in_a_row() {
+    fn overlapping_calls_are_not_ordered() {
         let mut order = Order::default();
         order.add(0, (0, 10), &[(data(), Use::Changes)], &[]);
         assert!(order.add(1, (5, 11), &[(data(), Use::Changes)], &[]).is_empty());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_comes_after_anyway_is_not_said_again() {
+    fn an_order_that_the_start_of_a_thread_implies_is_not_repeated() {
         let mut order = Order::default();
         order.add(0, (0, 1), &[(data(), Use::Changes)], &[]);
         let start = order.next();

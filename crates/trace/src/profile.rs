@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_made_and_files_that_are_read_are_told_apart() {
+    fn made_files_and_read_files_are_counted_separately() {
         let profile = Profile::of(&trace(vec![
             opened(0, libc::O_CREAT | libc::O_WRONLY),
             (Call::Write { handle: 0, length: 100 }, 100),

@@ -213,7 +213,7 @@ pub struct Watched {
 
 impl Watched {
     fn new(process: i32, status: ExitStatus, mut events: Vec<Event>) -> Watched {
-        events.sort_by_key(|event| event.moment(crate::descriptors::tells));
+        events.sort_by_key(|event| event.moment(crate::descriptors::signals));
         Watched { process, status, events }
     }
 

@@ -12,10 +12,10 @@ const JUST_BEFORE: u64 = 50_000_000;
 #[derive(Debug, Default)]
 pub struct Stream {
     /// Total bytes written after each writing action.
-    told: Vec<(u64, u32)>,
+    writes: Vec<(u64, u32)>,
     written: u64,
     read: u64,
-    /// The first of `told` that may still matter.
+    /// The first of `writes` that may still matter.
     from: usize,
     /// When readers made space, and by which action.
     drained: Vec<(u64, u32)>,
@@ -28,19 +28,19 @@ impl Stream {
     /// This action wrote this many bytes; 0: end of the stream.
     pub fn tell(&mut self, action: u32, bytes: u64) {
         self.written += bytes;
-        self.told.push((self.written, action));
+        self.writes.push((self.written, action));
     }
 
     /// This many bytes were read; 0: end of the stream. Returns the action that made them available.
     pub fn heard(&mut self, bytes: u64) -> Option<u32> {
         self.read += bytes;
         if bytes == 0 {
-            return self.told.last().map(|(_, action)| *action);
+            return self.writes.last().map(|(_, action)| *action);
         }
-        while self.told.get(self.from).is_some_and(|(written, _)| *written < self.read) {
+        while self.writes.get(self.from).is_some_and(|(written, _)| *written < self.read) {
             self.from += 1;
         }
-        self.told.get(self.from).or(self.told.last()).map(|(_, action)| *action)
+        self.writes.get(self.from).or(self.writes.last()).map(|(_, action)| *action)
     }
 
     /// An action made space at a moment.
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_writer_goes_on_after_the_last_who_made_room_before_it_did() {
+    fn a_writer_continues_after_the_last_action_that_made_room_before_it() {
         let mut stream = Stream::default();
         [(10, 1), (20, 4), (30, 6)].into_iter().for_each(|(at, action)| stream.drain(at, action));
         assert_eq!([5, 10, 25, 40].map(|until| stream.drained(until)), [None, Some(1), Some(4), Some(6)]);

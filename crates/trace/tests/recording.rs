@@ -75,7 +75,7 @@ fn ebpf_sees_all_that_a_shell_and_its_children_do() {
 }
 
 #[test]
-fn who_reads_from_a_pipe_comes_after_who_writes_into_it() {
+fn the_reader_of_a_pipe_comes_after_its_writer() {
     needs!(strace);
     let folder = tempfile::tempdir().unwrap();
     let trace = recorded(
