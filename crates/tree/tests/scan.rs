@@ -112,7 +112,7 @@ fn deeper_levels_count_to_the_last() {
 }
 
 #[test]
-fn what_is_no_tree_is_refused() {
+fn a_path_without_a_usable_tree_is_refused() {
     let root = folder();
     assert!(matches!(scan(root.path(), &LIMITS), Err(ScanError::Empty { directories: 1, .. })));
     write(root.path(), "file", b"x");
