@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_comes_late_gets_the_newest_of_each_topic_once() {
+    fn a_late_client_gets_the_newest_message_of_each_topic_once() {
         let feed = Feed::new().expect("a feed");
         feed.tell("step", "1");
         feed.tell("block", "\"a\nb\"");
