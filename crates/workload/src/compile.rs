@@ -231,7 +231,7 @@ fn figures(raw: &RawPhase, usual: Figure, scope: &Scope) -> Outcome<(Figure, Vec
 }
 
 /// Extra figures must come from a source that reports them: programs, the kernel, or a fill.
-fn told(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()> {
+fn check_figures(groups: &[Group], own: &[OwnFigure], runs_programs: bool) -> Outcome<()> {
     let fills = groups.iter().any(|group| group.steps.iter().any(|step| matches!(step, Step::Fill(_))));
     let known = |own: &&OwnFigure| runs_programs || own.from == DEVICE_WRITTEN || fills && own.from == USABLE_SHARE;
     match own.iter().find(|own| !known(own)) {
@@ -267,7 +267,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
     let runs_programs = groups.iter().all(|group| matches!(group.over, Over::Command | Over::Volume));
     let usual = if opaque { Figure::Seconds } else { Figure::ItemsPerSecond };
     let (figure, own) = figures(raw, usual, scope)?;
-    told(&groups, &own, runs_programs)?;
+    check_figures(&groups, &own, runs_programs)?;
     give(&mut groups, &own);
     let operation = raw.operation.as_ref().map_or_else(|| Ok(name.clone()), |field| text(field, scope))?;
     let title = raw.title.clone().unwrap_or_else(|| name.replace('-', " "));

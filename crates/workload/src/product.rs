@@ -77,7 +77,7 @@ impl Axes {
             field.contenders = field.contenders.iter().flat_map(|one| reach.along(one, name, values)).collect();
         }
         let excluded: Vec<_> = self.exclude.iter().map(as_kept).collect();
-        field.contenders.retain(|contender| !excluded.iter().any(|row| stands_at(contender, row)));
+        field.contenders.retain(|contender| !excluded.iter().any(|row| matches_row(contender, row)));
         leave_out(&mut field, facts);
         match field.contenders.is_empty() {
             true => Err(["the axes leave no contender".to_owned()]
@@ -129,10 +129,10 @@ impl Reach {
         if reach.without.len() == filesystems.len() && !filesystems.is_empty() {
             return Err(unknown(axis, &filesystems, facts));
         }
-        let nobody_takes = |text: &String| {
+        let is_refused = |text: &String| {
             filesystems.iter().filter(|name| !reach.without.contains(**name)).all(|name| reach.refuses(name, text))
         };
-        match values.iter().find(|text| nobody_takes(text)) {
+        match values.iter().find(|text| is_refused(text)) {
             Some(text) => Err(not_taken(axis, text, &filesystems, facts)),
             None => Ok(reach),
         }
@@ -276,6 +276,6 @@ fn is_at(contender: &Contender, axis: &str, value: &str) -> bool {
     at == value || alike || (value == ANY && switched(at) != Some(false))
 }
 
-fn stands_at(contender: &Contender, row: &BTreeMap<String, String>) -> bool {
+fn matches_row(contender: &Contender, row: &BTreeMap<String, String>) -> bool {
     row.iter().all(|(axis, value)| is_at(contender, axis, value) || contender.axes.get(axis) == Some(value))
 }

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused_in_words() {
+    fn an_invalid_quantity_is_refused_with_an_explanation() {
         let error = |text| parse_bytes(text).unwrap_err();
         assert!(error("5 gib").contains("did you mean `GiB`?"), "{}", error("5 gib"));
         assert!(error("5 parsecs").contains("unknown unit `parsecs`"));

@@ -124,7 +124,7 @@ fn settings_are_held_against_the_options() {
 }
 
 #[test]
-fn phases_find_what_they_need_or_say_what_is_missing() {
+fn phases_without_the_files_that_they_need_are_refused() {
     let make = "\"create\", \"write\", \"close\"";
     says(&with(make, "\"mkdir\""), &["phase `use`", "no earlier phase creates"]);
     says(&with("order = \"in-order\"", "count = 200"), &["files 0 to 199", "which has 100"]);
@@ -156,7 +156,7 @@ fn two_filesets_do_not_share_a_directory() {
 }
 
 #[test]
-fn what_would_never_end_is_refused_beforehand() {
+fn work_that_would_never_end_is_refused_beforehand() {
     let follow = r#"work = [
         { name = "a", files = "set", steps = ["create", "write", "close"] },
         { name = "b", files = "set", order = "follow", steps = ["open", "read", "close"] },
@@ -269,7 +269,7 @@ fn plans_name_the_nearest_known_word() {
 }
 
 #[test]
-fn contender_files_say_what_is_wrong_with_them() {
+fn errors_of_contender_files_name_the_problem() {
     let error = |text: &str| parse_contenders(text, "c.toml").unwrap_err().to_string();
     says(
         &error("[a]\nfs = \"xfs\"\nmout = \"noatime\""),

@@ -93,7 +93,7 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
 }
 
 #[test]
-fn what_files_hold_can_be_set_for_every_workload_with_files() {
+fn the_content_of_files_can_be_set_for_every_workload_with_files() {
     let catalog = catalog();
     let content = |workload: &str, set: &[(&str, &str)]| {
         let settings = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -424,7 +424,7 @@ fn a_phase_counts_as_hung_after_a_multiple_of_what_it_has_to_do_and_never_before
 }
 
 #[test]
-fn what_programs_may_hold_counts_as_what_lies_there() {
+fn space_that_programs_may_use_counts_as_used() {
     let held = |scale: &str| compile("rocksdb", scale, &[]).estimate.bytes_at_worst;
     assert_eq!((held("quick"), held("full")), (150_000 * 1000, 20_000_000 * 1000));
 }

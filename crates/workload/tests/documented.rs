@@ -17,10 +17,10 @@ fn known(error: &str) -> Vec<String> {
 }
 
 /// The words that are not in the document: neither in backticks or quotes, nor at the beginning of a line of an example.
-fn is_told(document: &str, words: &[String]) -> Vec<String> {
+fn undocumented(document: &str, words: &[String]) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = std::fs::read_to_string(path).expect("a document");
-    let stands = |word: &String| {
+    let is_present = |word: &String| {
         let forms = [
             format!("`{word}`"),
             format!("\"{word}\""),
@@ -37,11 +37,11 @@ fn is_told(document: &str, words: &[String]) -> Vec<String> {
         ];
         forms.iter().chain(&inline).any(|form| text.contains(form))
     };
-    words.iter().filter(|word| !stands(word)).cloned().collect()
+    words.iter().filter(|word| !is_present(word)).cloned().collect()
 }
 
 #[test]
-fn every_key_of_a_workload_is_told() {
+fn every_key_of_a_workload_is_documented() {
     let texts = [
         format!("{WORKLOAD}aaqqaaqqaaqq = 1\n{WHOLE}"),
         format!("{WORKLOAD}[options.x]\naaqqaaqqaaqq = 1\n{WHOLE}"),
@@ -55,12 +55,12 @@ fn every_key_of_a_workload_is_told() {
     ];
     for text in texts {
         let error = Workload::parse(&text, "w.toml").expect_err("that word is unknown").to_string();
-        assert_eq!(is_told("workloads.md", &known(&error)), Vec::<String>::new(), "{text}");
+        assert_eq!(undocumented("workloads.md", &known(&error)), Vec::<String>::new(), "{text}");
     }
 }
 
 #[test]
-fn every_key_of_a_plan_is_told() {
+fn every_key_of_a_plan_is_documented() {
     let texts = [
         format!("{PLAN}aaqqaaqqaaqq = 1\n"),
         format!("{PLAN}where = {{ aaqqaaqqaaqq = 1 }}\n"),
@@ -71,14 +71,14 @@ fn every_key_of_a_plan_is_told() {
     ];
     for text in texts {
         let error = Plan::parse(&text, "p.toml").expect_err("that word is unknown").to_string();
-        assert_eq!(is_told("workloads.md", &known(&error)), Vec::<String>::new(), "{text}");
+        assert_eq!(undocumented("workloads.md", &known(&error)), Vec::<String>::new(), "{text}");
     }
 }
 
 #[test]
-fn every_key_of_an_age_is_told() {
+fn every_key_of_an_age_is_documented() {
     for text in ["aaqqaaqqaaqq = 1\n", "[churn]\naaqqaaqqaaqq = 1\n", "[churn]\nmix = { aaqqaaqqaaqq = 1 }\n"] {
         let error = parse_profile("x", text, "x.toml").expect_err("that word is unknown").to_string();
-        assert_eq!(is_told("age.md", &known(&error)), Vec::<String>::new(), "{text}");
+        assert_eq!(undocumented("age.md", &known(&error)), Vec::<String>::new(), "{text}");
     }
 }

@@ -106,7 +106,7 @@ fn a_name_is_a_filesystem_or_a_set_and_may_carry_a_scheduler_old_or_new() {
 }
 
 #[test]
-fn a_plan_says_where_and_how_often() {
+fn a_plan_sets_its_place_and_number_of_samples() {
     let text = r#"
 name = "p"
 workloads = ["mail", { name = "bonnie", scale = "full", settings = { size = "1 GiB", n = "4:0:0:1" } }]
@@ -189,7 +189,7 @@ fn a_product_beyond_reason_is_refused() {
 }
 
 #[test]
-fn a_users_files_are_read_and_broken_ones_are_told_when_asked_for() {
+fn a_users_files_are_read_and_broken_ones_are_reported_when_asked_for() {
     let mut catalog = WorkCatalogue::builtin().unwrap();
     let write = |catalog: &mut WorkCatalogue, path: &str, text: &str| {
         let kind = match path.split('/').next().unwrap() {
@@ -283,7 +283,7 @@ fn an_axis_multiplies_the_filesystems_that_know_it_and_the_others_enter_once() {
 }
 
 #[test]
-fn what_a_filesystem_excludes_is_left_out_and_said() {
+fn combinations_that_a_filesystem_excludes_are_left_out_and_noted() {
     let field = multiplied("compete = [\"xfs\"]\n[axes]\nmkfs.crc = [0, 1]\nmkfs.rmapbt = [\"default\", 0, 1]\n");
     let field = field.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(field.contenders.len(), 5);
@@ -295,7 +295,7 @@ fn what_a_filesystem_excludes_is_left_out_and_said() {
 }
 
 #[test]
-fn an_axis_that_nobody_knows_names_what_is_known() {
+fn an_unknown_axis_is_an_error_that_names_known_ones() {
     let error = multiplied("compete = [\"xfs\", \"btrfs\"]\n[axes]\nmkfs.rmapbtt = [0, 1]\n").unwrap_err();
     assert!(error.contains("`mkfs.rmapbtt`") && error.contains("did you mean `mkfs.rmapbt`?"), "{error}");
     let error = multiplied("compete = [\"btrfs\"]\n[axes]\nmkfs.rmapbt = [0, 1]\n").unwrap_err();
