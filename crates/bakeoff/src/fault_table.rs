@@ -286,7 +286,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_first_sentences_say_who_returned_wrong_data() {
+    fn the_first_sentences_name_filesystems_that_returned_wrong_data() {
         let silent = harmed("ext4", result("bit-flips", Verdict::Silent, counts(36, 0, 64)));
         let reported = harmed("btrfs", result("bit-flips", Verdict::Reported, counts(36, 64, 0)));
         let sentence = shown(vec![silent, reported], 80);
@@ -316,7 +316,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_kernel_that_ended_is_said_to_have() {
+    fn a_lost_kernel_is_named_in_the_first_sentence_and_the_table() {
         let mut lost = result("read-errors-metadata", Verdict::KernelLost, counts(60, 1, 0));
         (lost.kernel_lost, lost.kernel_loss) = (3, Some("its kernel panicked".into()));
         let lines = shown(vec![harmed("reiserfs", lost)], 200);
@@ -325,7 +325,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rounds_in_which_it_could_not_be_mounted_are_told_from_work_that_stopped() {
+    fn rounds_without_a_mount_differ_from_rounds_in_which_work_stopped() {
         let refused = |rounds, access| {
             let mut some = result("read-errors-metadata", Verdict::Stopped, counts(60, 4, 0));
             (some.refused, some.access) = (rounds, access);
@@ -338,7 +338,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_any_more_is_told_with_how_much_of_it() {
+    fn unreadable_files_are_reported_with_their_number() {
         let mut failing = result("write-errors", Verdict::Unreadable, counts(60, 0, 0));
         failing.kept = counts(53, 106, 0);
         let lines = shown(vec![harmed("vfat", failing)], 200);
@@ -347,7 +347,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn who_needs_repair_is_said_to() {
+    fn a_filesystem_that_needs_repair_is_reported() {
         let mut gone = result("bit-flips-metadata", Verdict::NotMounted, counts(0, 0, 0));
         gone.refused_again = 2;
         let mut both = harmed("xfs", gone.clone());

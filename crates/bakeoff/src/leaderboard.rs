@@ -42,8 +42,8 @@ pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
 
 /// Rankings of primary operations with at least two contenders.
 pub fn compared<'j>(table: &Table, judgement: &'j Judgement) -> Vec<&'j Ranking> {
-    let says = |ranking: &&Ranking| !table.operations[ranking.operation].secondary && !ranking.others.is_empty();
-    judgement.rankings.iter().filter(says).collect()
+    let is_compared = |ranking: &&Ranking| !table.operations[ranking.operation].secondary && !ranking.others.is_empty();
+    judgement.rankings.iter().filter(is_compared).collect()
 }
 
 /// Geometric mean of a contender's ratios to the best; absent if it lacks an operation.

@@ -20,7 +20,7 @@ pub fn check(asked: &str, plan: &ResolvedPlan) -> Result<(), Failure> {
 }
 
 /// The times of a mix, and the best contender for it.
-pub fn told(asked: &str, material: &Material, view: &View) -> Result<String, Failure> {
+pub fn rendered(asked: &str, material: &Material, view: &View) -> Result<String, Failure> {
     let works = &material.run.new.works;
     let mix = if works.iter().any(|work| work.name == asked) {
         of_workload(asked, material, &view.table)?

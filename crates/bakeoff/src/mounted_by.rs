@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_done_or_refused() {
+    fn an_explicit_place_is_used_or_refused() {
         let emulated = Known { boots: Err((Reason::NoKvm, "none")), ..LAPTOP };
         let asked = |place, program, known: &Known| decided(Some(place), program, false, known);
         let guest = asked(MountedIn::Guest, false, &emulated).expect("emulated, since it was asked for");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_stay_here_and_who_names_a_kernel_is_not_asked() {
+    fn programs_stay_here_and_a_named_kernel_is_used_without_a_remark() {
         let program = decided(None, true, false, &LAPTOP).expect("decided");
         assert_eq!((program.place, program.reason), (MountedIn::Here, Reason::Program));
         let named = decided(None, false, true, &LAPTOP).expect("decided");

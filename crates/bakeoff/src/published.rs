@@ -25,7 +25,7 @@ struct Amount {
 }
 
 /// The text of `bakeoff show --published`.
-pub fn told(material: &Material, view: &View) -> Result<String, Failure> {
+pub fn rendered(material: &Material, view: &View) -> Result<String, Failure> {
     let Beside { sections, sources, left_out } = beside(material, &view.table)?;
     let width = text::width();
     let head = format!(

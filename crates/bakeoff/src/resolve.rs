@@ -119,7 +119,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
     if resolved.trials_per_block() == 0 {
         return Err(Failure::usage(nothing_to_do(&resolved, &disks)));
     }
-    if !says_how_often(what, &plan) && shard.is_none() {
+    if !sets_how_often(what, &plan) && shard.is_none() {
         answer_soon(&mut resolved);
     }
     Ok((resolved, catalogue))
@@ -163,7 +163,7 @@ pub fn runs_commands(work: &Work) -> bool {
 }
 
 /// Whether the user or the plan sets how often the work is done, or when to stop.
-fn says_how_often(what: &What, plan: &Plan) -> bool {
+fn sets_how_often(what: &What, plan: &Plan) -> bool {
     let plan::Sampling { samples, budget, precision, most, .. } = &plan.sampling;
     let by_plan = samples.is_some() || budget.is_some() || precision.is_some() || most.is_some();
     by_plan || what.samples.is_some() || what.budget.is_some() || what.precision.is_some() || what.until.is_some()

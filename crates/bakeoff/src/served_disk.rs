@@ -235,7 +235,7 @@ pub fn agree<'c>(found: impl Iterator<Item = (&'c str, &'c [String])>, none: Fai
 }
 
 /// No contender took part: the error lists all with the reasons, also for readers of `--json` only.
-pub fn nobody(done: &str, refused: &[Refused]) -> Failure {
+pub fn none_took_part(done: &str, refused: &[Refused]) -> Failure {
     let each: Vec<String> = refused.iter().map(|one| format!("{}: {}", one.contender, one.why)).collect();
     Failure::new(format!("no contender could be {done}; {}", each.join("; ")))
 }

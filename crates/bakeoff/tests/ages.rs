@@ -124,7 +124,7 @@ fn a_run_killed_while_ageing_or_restoring_resumes_and_takes_no_half_made_image()
 }
 
 #[test]
-fn a_fill_that_metadata_does_not_allow_is_reached_as_far_as_it_goes_and_said() {
+fn a_fill_that_metadata_limits_goes_as_far_as_it_can_and_is_reported() {
     if !root("full filesystems") {
         return;
     }

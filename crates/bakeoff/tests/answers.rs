@@ -227,9 +227,10 @@ fn a_gate_counts_the_lines_of_the_table() {
             };
             assert!(screen.out.lines().any(|line| line == wanted), "{words}: {wanted}\n{}", screen.out);
             assert!(!likely || failed == all, "{words}: {failed} of {all}\n{}", screen.out);
-            let tells = format!("Can't tell whether worse by more than {percent}: {open}. More samples are needed.");
+            let undecided =
+                format!("Can't tell whether worse by more than {percent}: {open}. More samples are needed.");
             assert_eq!(
-                screen.out.contains(&tells),
+                screen.out.contains(&undecided),
                 gate.ends_with("inconclusive") && open > 0,
                 "{words}\n{}",
                 screen.out

@@ -14,7 +14,7 @@ fn refused(words: &str, expected: &[&str]) {
 }
 
 #[test]
-fn an_axis_multiplies_who_knows_it_and_the_plan_says_who_does_not() {
+fn an_axis_multiplies_filesystems_that_know_it_and_the_plan_names_the_others() {
     let out = planned("--fs xfs,ext4 --axis mkfs.rmapbt=0,1 --axis mount.noatime=on,off");
     for label in ["xfs rmapbt=0 noatime=on", "xfs rmapbt=1 noatime=off", "ext4 noatime=on", "ext4 noatime=off"] {
         assert!(out.contains(label), "{label} is missing: {out}");
@@ -24,7 +24,7 @@ fn an_axis_multiplies_who_knows_it_and_the_plan_says_who_does_not() {
 }
 
 #[test]
-fn what_excludes_each_other_is_left_out_by_the_filesystems_file_and_by_word() {
+fn excluded_combinations_are_left_out_by_the_filesystems_file_and_by_option() {
     let out = planned(
         "--fs xfs --axis mkfs.crc=0,1 --axis mkfs.rmapbt=0,1 --scheduler none,bfq --exclude mkfs.crc=0,scheduler=bfq",
     );
@@ -48,7 +48,7 @@ fn every_command_of_an_axis_is_known_beforehand() {
 }
 
 #[test]
-fn how_cold_phases_start_is_said_beforehand() {
+fn the_plan_shows_how_cold_phases_start() {
     let place = Place::new();
     let commands = |words: &str| place.bakeoff(&format!("plan small-files --image 1GiB --fs ext4 {words} --commands"));
     if commands("").status != Some(0) {

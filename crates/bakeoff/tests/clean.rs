@@ -86,7 +86,7 @@ fn a_scratch_folder_that_is_none_is_refused_by_every_verb_in_one_sentence() {
 }
 
 #[test]
-fn what_cannot_be_removed_stops_no_run_and_is_forgotten_by_hand() {
+fn a_leftover_that_cannot_be_removed_stops_no_run_and_can_be_forgotten_by_hand() {
     if !root("what cannot be removed") {
         return;
     }
@@ -131,7 +131,7 @@ fn a_leftover_that_was_set_aside_is_removed_once_that_is_possible() {
 }
 
 #[test]
-fn a_mark_that_cannot_be_read_and_images_of_nobody_stop_no_run_and_are_left_alone() {
+fn an_unreadable_mark_and_foreign_images_stop_no_run_and_are_left_alone() {
     if !root("foreign images") {
         return;
     }
@@ -168,7 +168,7 @@ fn a_state_folder_that_others_can_write_is_not_acted_on() {
 }
 
 #[test]
-fn a_damaged_aged_image_and_one_that_somebody_planted_are_made_anew() {
+fn a_damaged_aged_image_and_a_planted_one_are_made_anew() {
     if !root("aged images") {
         return;
     }

@@ -296,7 +296,7 @@ fn machines_that_are_not_alike_are_found_and_contenders_are_compared_within_them
 }
 
 #[test]
-fn a_job_that_somebody_else_could_have_written_is_not_carried_out() {
+fn a_job_file_that_other_users_can_write_is_not_executed() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::in_memory();
     submitted(&place, 2, 2, "").well();

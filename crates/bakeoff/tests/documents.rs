@@ -97,7 +97,7 @@ fn commands_in_help() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn every_block_says_what_it_holds() {
+fn every_block_names_its_content() {
     let known = [
         "sh",
         "ini fio",
@@ -230,8 +230,8 @@ fn every_run_that_is_shown_can_be_planned() {
     let shown = commands_in_blocks().into_iter().chain(commands_in_sentences()).chain(commands_in_help());
     for (shown, words) in shown.filter(|(_, words)| words.get(1).is_some_and(|verb| verb == "run" || verb == "plan")) {
         // Words in capitals are placeholders.
-        let stands_for_another = |part: &str| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase());
-        if words.iter().any(|word| word.split([',', '=', '|', '/']).any(stands_for_another)) {
+        let is_placeholder = |part: &str| part.len() > 2 && part.chars().all(|c| c.is_ascii_uppercase());
+        if words.iter().any(|word| word.split([',', '=', '|', '/']).any(is_placeholder)) {
             continue;
         }
         let mut plan = as_plan(&place, &words);

@@ -73,7 +73,7 @@ fn flipped_bits_are_found_by_checksums_of_data_and_by_nothing_else() {
 }
 
 #[test]
-fn a_description_that_says_otherwise_than_what_was_measured_is_an_error() {
+fn a_description_that_contradicts_the_measurement_is_an_error() {
     needs!(root, loop_devices);
     let _alone = alone();
     let place = Place::new();
@@ -95,7 +95,7 @@ fn zfs_returns_no_wrong_data() {
 }
 
 #[test]
-fn what_a_disk_does_not_do_is_reported_and_nothing_that_was_acknowledged_is_lost() {
+fn failed_requests_are_reported_and_no_acknowledged_data_is_lost() {
     needs!(root, loop_devices, xfs, btrfs);
     let _alone = alone();
     for fs in ["ext4", "xfs", "btrfs"] {
@@ -145,7 +145,7 @@ fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_end
 }
 
 #[test]
-fn what_cannot_be_harmed_is_refused_with_its_reason() {
+fn invalid_options_of_faults_are_refused_with_their_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
     place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);

@@ -226,7 +226,7 @@ fn all_of_many_jobs_side_by_side_are_kept_with_their_latencies() {
 }
 
 #[test]
-fn a_job_file_is_said_in_our_own_words_and_runs() {
+fn a_job_file_is_translated_into_a_workload_file_and_runs() {
     needs!(root);
     let place = Place::new();
     place.write(

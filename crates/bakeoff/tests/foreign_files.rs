@@ -50,7 +50,7 @@ fn not_loaded(place: &Place, words: &str, why: &[&str]) -> Printed {
 }
 
 #[test]
-fn what_a_stranger_wrote_beside_a_plan_is_neither_loaded_nor_run() {
+fn files_of_another_user_beside_a_plan_are_neither_loaded_nor_run() {
     if !root("strangers") {
         return;
     }
@@ -97,7 +97,7 @@ fn everything_beside_a_plan_is_held_to_the_same_rule() {
 }
 
 #[test]
-fn a_plan_runs_nothing_of_a_users_description_and_says_where_its_commands_come_from() {
+fn a_plan_runs_nothing_of_a_users_description_and_names_the_file_of_its_commands() {
     if !root("images") {
         return;
     }
@@ -118,7 +118,7 @@ fn a_plan_runs_nothing_of_a_users_description_and_says_where_its_commands_come_f
 }
 
 #[test]
-fn what_is_named_is_loaded_whoever_wrote_it() {
+fn a_named_description_is_loaded_regardless_of_its_owner() {
     if !root("strangers") {
         return;
     }
@@ -197,7 +197,7 @@ fn once(lines: impl Iterator<Item = String>) -> Vec<String> {
 const CHECKS: [&str; 3] = ["e2fsck", "xfs_repair", "btrfs check"];
 
 #[test]
-fn what_a_plan_prints_is_what_a_run_runs() {
+fn a_run_executes_the_commands_that_its_plan_prints() {
     if !root("images") {
         return;
     }

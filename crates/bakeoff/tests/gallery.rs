@@ -88,7 +88,7 @@ fn ledger_text(folder: &Path) -> String {
 }
 
 #[test]
-fn what_is_published_tells_nobody_whose_machine_it_is() {
+fn a_published_run_does_not_name_its_machine() {
     let place = published(1);
     let folder = &folders(&place)[0];
     let files = std::fs::read_dir(folder).expect("it was made").count();
@@ -127,7 +127,7 @@ fn a_preview_shows_what_leaves_and_writes_nothing() {
 }
 
 #[test]
-fn what_was_published_stays_as_it_is_and_what_cannot_be_is_refused() {
+fn a_published_run_is_not_changed_and_an_unpublishable_one_is_refused() {
     let place = published(1);
     let output = place.bakeoff("publish --out pub").well().out;
     assert!(output.contains("has it already"), "{output}");
@@ -185,7 +185,7 @@ fn ratios_are_pooled_over_machines_and_claims_are_scored() {
 }
 
 #[test]
-fn an_entry_that_is_not_as_it_says_is_refused_and_the_others_go_on() {
+fn an_entry_that_contradicts_its_ledger_or_is_damaged_is_refused_and_others_are_kept() {
     let place = published(7);
     let all = folders(&place);
     let change = |folder: &Path, from: &str, to: &str| {
@@ -263,7 +263,7 @@ fn a_gallery_goes_into_a_folder_of_its_own_and_its_ledgers_are_runs() {
 
 /// If a change of the judge changes a verdict, the runs are published again with `make gallery`.
 #[test]
-fn our_own_published_runs_are_as_they_say_and_name_nobody() {
+fn our_own_published_runs_pass_every_check_of_the_gallery() {
     let place = Place::new();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
     let output = place.bakeoff(&format!("gallery {} --out site --json", own.display())).well();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use support::Place;
 
 #[test]
-fn two_contenders_on_another_kernel_come_to_a_verdict_that_says_what_it_rests_on() {
+fn two_contenders_on_another_kernel_get_a_verdict_that_names_the_virtual_machine() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let output = place
@@ -57,7 +57,7 @@ fn the_newest_kernel_of_debian_runs_and_is_recorded_by_its_series() {
 }
 
 #[test]
-fn what_a_filesystem_of_another_kernel_can_do_is_found_out_there() {
+fn features_of_a_filesystem_of_another_kernel_are_probed_in_a_guest() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let output = place.bakeoff(&format!("features nilfs2 --kernel {KERNEL} --scratch . --json")).well();
@@ -107,7 +107,7 @@ fn openzfs_competes_where_its_module_was_built() {
 }
 
 #[test]
-fn ntfs_competes_and_is_checked_for_space_that_nobody_has() {
+fn ntfs_competes_and_is_checked_with_ntfsresize() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let lack = place.bakeoff("systems --json").well();
@@ -246,7 +246,7 @@ fn a_killed_run_takes_its_guest_with_it_and_the_rest_is_cleaned_by_its_mark() {
 }
 
 #[test]
-fn a_guest_limits_memory_by_version_two_of_control_groups_and_says_when_it_was_too_little() {
+fn a_guest_limits_memory_by_version_two_of_control_groups_and_reports_too_little_memory() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let run = RUN.replace("--samples 1", "--samples 1 --fs ext4 --no-twin");
@@ -323,7 +323,7 @@ fn an_emulated_guest_is_booted_once_and_each_trial_has_a_copy_with_a_time_and_ra
 }
 
 #[test]
-fn where_a_guest_cannot_be_restored_it_is_booted_and_its_trial_says_so() {
+fn a_guest_that_cannot_be_restored_is_booted_and_its_trial_has_a_remark() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let real = system::command::find_program("qemu-system-x86_64").expect("guests can run");

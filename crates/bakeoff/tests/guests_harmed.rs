@@ -108,7 +108,7 @@ fn the_disk_of_a_guest_is_harmed_and_what_its_filesystem_makes_of_it_is_seen_the
 }
 
 #[test]
-fn states_are_mounted_in_a_guest_of_a_kernel_that_is_here_where_that_is_asked_for_and_the_answer_says_so() {
+fn states_are_mounted_in_a_guest_of_a_present_kernel_on_request_and_the_answer_names_it() {
     let Some(_turn) = guests() else { return };
     let place = Place::new();
     let mut cuts = power_cuts(&place, "ext4", 10);

@@ -43,7 +43,7 @@ fn images_in_memory_are_asked_for_by_name_and_leave_nothing() {
 }
 
 #[test]
-fn what_memory_cannot_hold_is_refused_before_anything_is_made() {
+fn an_image_larger_than_memory_is_refused_before_any_file_is_made() {
     if !has_memory() {
         return;
     }

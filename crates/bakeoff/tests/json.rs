@@ -82,7 +82,7 @@ fn a_wrong_document_does_not_pass() {
 }
 
 #[test]
-fn what_can_be_listed_is_listed_by_its_schema() {
+fn every_list_matches_its_schema() {
     let place = Place::new();
     let systems = answer(&place, "systems", "systems --json");
     let names: Vec<&str> =
@@ -129,7 +129,7 @@ fn the_doctor_answers_by_his_schema_and_with_his_status() {
 }
 
 #[test]
-fn what_is_published_and_put_into_a_gallery_is_told_by_its_schema() {
+fn answers_of_publish_and_gallery_match_their_schemas() {
     let place = measured();
     let preview = answer(&place, "publish", "publish --json");
     assert_eq!((&preview["folder"], &preview["runs"][0]["written"]), (&Value::Null, &json!(false)));
@@ -199,7 +199,7 @@ fn the_time_of_programs_is_declared_or_unknown() {
 }
 
 #[test]
-fn a_forecast_tells_contenders_of_different_limits_apart() {
+fn a_forecast_distinguishes_contenders_with_different_limits() {
     needs!(root);
     let words = "plan small-files --fs ext4 --image 400MiB --scratch . --axis limit.memory=512M,2G --json";
     let plan = answer(&Place::new(), "plan", words);
@@ -210,7 +210,7 @@ fn a_forecast_tells_contenders_of_different_limits_apart() {
 }
 
 #[test]
-fn what_a_ledger_holds_is_judged_by_its_schema() {
+fn answers_about_a_ledger_match_their_schemas() {
     let place = measured();
     let runs = answer(&place, "runs", "show --runs --json");
     let id = runs["runs"][0]["id"].as_str().expect("an id").to_owned();

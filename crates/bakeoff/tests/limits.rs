@@ -82,7 +82,7 @@ fn a_file_larger_than_the_limit_comes_from_the_device_again_and_without_one_from
 }
 
 #[test]
-fn too_little_memory_is_a_failed_trial_that_says_so_and_the_others_go_on() {
+fn too_little_memory_fails_a_trial_with_that_reason_and_the_others_continue() {
     if !limits() {
         return;
     }

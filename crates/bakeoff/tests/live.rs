@@ -146,7 +146,7 @@ fn attackers_get_nothing_and_slow_no_run() {
 }
 
 #[test]
-fn a_run_that_is_stopped_says_so_to_whoever_watches() {
+fn a_stopped_run_informs_the_clients_that_watch_it() {
     let place = Place::in_memory();
     let server = run(&place, 100);
     let (mut output, mut asked) = (Value::Null, false);
@@ -168,7 +168,7 @@ fn a_run_that_is_stopped_says_so_to_whoever_watches() {
 }
 
 #[test]
-fn nobody_is_waited_for_and_what_cannot_be_served_begins_no_run() {
+fn a_run_waits_for_no_client_and_does_not_start_if_it_cannot_listen() {
     let place = Place::in_memory();
     std::fs::create_dir(place.path("a")).expect("made");
     let work = "run small-files --set files=200 --set some=50 --dir a --samples 1 --plain --no-report";

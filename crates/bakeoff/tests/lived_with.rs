@@ -185,7 +185,7 @@ fn scrubs_and_checks_are_timed_with_their_memory_and_leave_it_as_it_was() {
 }
 
 #[test]
-fn a_directory_is_nobodys_to_be_snapshot_or_checked() {
+fn a_directory_is_neither_snapshot_nor_checked() {
     let place = Place::new();
     std::fs::create_dir(place.path("d")).expect("a folder");
     let run =

@@ -22,7 +22,7 @@ fn blocks_done(trials: &[(String, TrialRecord)]) -> usize {
 }
 
 #[test]
-fn what_is_read_after_a_rebuild_comes_from_the_rebuilt_device_alone() {
+fn reads_after_a_rebuild_come_from_the_rebuilt_device_alone() {
     if !root("a mirror") {
         return;
     }

@@ -47,7 +47,7 @@ fn run(place: &Place, words: &str) -> Value {
 }
 
 #[test]
-fn every_contender_of_a_modelled_disk_says_so_and_its_device_turns_as_described() {
+fn labels_name_the_modelled_disk_and_its_device_behaves_as_described() {
     needs!(root, loop_devices);
     let place = Place::new();
     let shown = run(&place, "--fs ext4 --disk hdd-7200,ssd-sata");
@@ -105,7 +105,7 @@ fn an_image_on_a_modelled_disk_takes_no_room_of_the_scratch_folder() {
 }
 
 #[test]
-fn what_cannot_lie_on_a_modelled_disk_is_refused_with_its_reason() {
+fn invalid_uses_of_a_modelled_disk_are_refused_with_their_reason() {
     needs!(root, loop_devices);
     let place = Place::new();
     let refused = |words: &str, output: &[&str]| {

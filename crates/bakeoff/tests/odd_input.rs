@@ -41,7 +41,7 @@ fn plans_that_are_no_files_are_refused_at_once() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_says_so() {
+fn an_unreadable_file_is_an_error_that_names_it() {
     if !root("dropping root") {
         return;
     }
@@ -67,7 +67,7 @@ fn odd_things_in_the_users_own_folders_do_not_hold_anything_up() {
 }
 
 #[test]
-fn a_broken_description_of_a_filesystem_stops_only_those_who_ask_for_it() {
+fn a_broken_description_of_a_filesystem_stops_only_runs_that_ask_for_it() {
     let place = Place::new();
     fs::create_dir_all(place.path("config/bakeoff/filesystems")).expect("made");
     place.write("config/bakeoff/filesystems/mine.toml", "titel = \"x\"\n");

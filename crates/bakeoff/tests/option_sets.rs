@@ -109,7 +109,7 @@ fn a_published_set_that_is_refused_runs_in_its_nearest_form_and_claims_say_so() 
 }
 
 #[test]
-fn what_was_typed_and_a_set_of_ones_own_stay_errors_with_their_way_out() {
+fn a_removed_option_in_a_command_or_an_own_set_is_an_error_with_a_remedy() {
     let place = Place::new();
     if !xfs(&place) {
         return;

@@ -35,7 +35,7 @@ fn a_report_goes_into_no_folder_that_holds_anything_else() {
 }
 
 #[test]
-fn a_run_says_so_before_it_measures_anything() {
+fn a_run_refuses_a_report_folder_in_use_before_it_measures() {
     let place = Place::in_memory();
     fs::create_dir(place.path("mine")).expect("made");
     place.write("mine/thesis.txt", "years of work");

@@ -51,7 +51,7 @@ fn commands_run_on_each_contender_and_are_judged_with_what_they_print() {
 }
 
 #[test]
-fn what_fails_costs_a_trial_and_says_its_last_lines() {
+fn a_failing_command_fails_its_trial_with_its_last_lines() {
     needs!(root);
     let place = Place::new();
     let words = "run --fs ext4 --image 400MiB --samples 1 --plain --no-report --shell --command 'echo no such luck >&2; exit 7'";
@@ -271,7 +271,7 @@ fn without_namespaces_nothing_outlives_a_command_either() {
 }
 
 #[test]
-fn what_cannot_be_is_said_before_anything_is_touched() {
+fn invalid_commands_are_refused_before_any_file_is_touched() {
     let place = Place::new();
     for (line, words) in [
         ("plan --command 'ls | wc' --dir .", &["--shell"][..]),

@@ -58,7 +58,7 @@ fn a_full_standard_output_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn a_run_goes_on_when_nobody_reads_what_it_prints() {
+fn a_run_continues_when_its_output_is_closed() {
     let place = Place::in_memory();
     let output = place.unread(RUN, Unread::Out).well();
     assert!(output.err.contains("standard output is closed") && output.err.contains("continues"), "{output:#?}");
@@ -69,7 +69,7 @@ fn a_run_goes_on_when_nobody_reads_what_it_prints() {
 }
 
 #[test]
-fn an_error_with_nobody_to_read_it_is_still_an_error() {
+fn an_error_with_closed_standard_error_still_has_exit_status_1() {
     let place = Place::new();
     let output = place.unread("show", Unread::Err);
     assert_eq!((output.status, output.signal), (Some(1), None), "{output:#?}");

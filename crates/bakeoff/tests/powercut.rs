@@ -70,7 +70,7 @@ fn journaling_filesystems_keep_what_they_promise() {
 }
 
 #[test]
-fn a_journal_of_whole_blocks_stands_torn_ones() {
+fn a_journal_of_whole_blocks_survives_torn_blocks() {
     needs!(root, loop_devices);
     let _alone = alone();
     let all = cut(&["--fs", "ext4", "--states", "60", "--torn"]);
@@ -192,7 +192,7 @@ fn server_of(parent: u32) -> u32 {
 }
 
 #[test]
-fn whoever_is_killed_nothing_is_left() {
+fn a_killed_run_leaves_nothing() {
     needs!(root, loop_devices);
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
@@ -243,7 +243,7 @@ fn making(then: &str) -> (Value, Value) {
 }
 
 #[test]
-fn a_program_that_leaves_out_fsync_of_the_folder_passes_and_is_told_that_posix_promises_less() {
+fn a_program_without_fsync_of_the_folder_passes_with_a_note_on_what_posix_promises() {
     needs!(root, loop_devices, strace);
     let _alone = alone();
     let (given, relies) = making("");
@@ -336,7 +336,7 @@ fn git_as_it_is_loses_commits_that_it_reported() {
 }
 
 #[test]
-fn what_a_kept_state_showed_it_shows_again() {
+fn a_kept_state_shows_the_same_finding_again() {
     needs!(root, loop_devices);
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
@@ -387,7 +387,7 @@ fn what_a_kept_state_showed_it_shows_again() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_refused_with_its_reason() {
+fn invalid_options_of_powercut_are_refused_with_their_reason() {
     needs!(root, loop_devices);
     let _alone = alone();
     for (words, status, printed) in [
@@ -414,7 +414,7 @@ fn what_cannot_be_cut_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_program_that_fails_or_acknowledges_nothing_is_said_to() {
+fn a_program_that_fails_or_acknowledges_nothing_is_reported() {
     needs!(root, loop_devices);
     let _alone = alone();
     for (command, printed) in
@@ -444,7 +444,7 @@ fn safety(folder: &Path, contender: &str) -> (String, String) {
 }
 
 #[test]
-fn a_run_says_what_power_cuts_showed_of_its_contenders_and_what_was_measured_here_before_what_is_shipped() {
+fn a_run_shows_power_cut_results_of_its_contenders_and_prefers_local_ones_over_shipped() {
     needs!(root, loop_devices);
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");

@@ -83,7 +83,7 @@ fn data_that_is_stored_as_next_to_nothing_is_found() {
 }
 
 #[test]
-fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_said() {
+fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_reported() {
     if !root("loop devices") {
         return;
     }

@@ -70,7 +70,7 @@ fn every_verb_that_looks_works_on_a_read_only_medium() {
 }
 
 #[test]
-fn every_verb_that_looks_works_for_those_who_may_only_read() {
+fn every_reading_verb_works_for_a_user_without_write_permission() {
     if !root("dropping root") {
         return;
     }
@@ -89,7 +89,7 @@ fn every_verb_that_looks_works_for_those_who_may_only_read() {
 }
 
 #[test]
-fn what_a_killed_run_left_in_the_log_is_seen_on_a_read_only_medium_too() {
+fn the_log_of_a_killed_run_is_read_on_a_read_only_medium_too() {
     if !root("mounting") {
         return;
     }

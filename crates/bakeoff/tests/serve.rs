@@ -262,7 +262,7 @@ fn no_path_leads_out_and_nothing_can_be_changed() {
 }
 
 #[test]
-fn what_is_too_long_or_no_request_is_refused_and_costs_little() {
+fn an_overlong_or_invalid_request_is_refused_and_costs_little() {
     let (place, _, _) = ledger();
     let server = Server::start(&place, "serve");
     let before = server.memory();
@@ -293,7 +293,7 @@ fn what_is_too_long_or_no_request_is_refused_and_costs_little() {
 
 /// A thousand connections that send a byte now and then: a client with the URL still gets the page, and the server closes them.
 #[test]
-fn a_thousand_slow_connections_keep_nobody_out() {
+fn a_thousand_slow_connections_do_not_block_other_clients() {
     let all = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: all.maximum, ..all }).expect("more descriptors");
     let (place, _, _) = ledger();
@@ -329,7 +329,7 @@ fn slow_one(address: SocketAddr) -> Option<TcpStream> {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_in_a_sentence() {
+fn a_server_that_cannot_start_ends_with_one_sentence() {
     let place = Place::new();
     place.bakeoff("serve").refused(&["bakeoff.db"]);
     made::keep(&place.path("bakeoff.db"), &[Made::of("ext4", 1.0)], 1);

@@ -176,7 +176,7 @@ fn a_killed_run_leaves_no_server_no_namespace_and_no_brick_after_the_next_start(
 }
 
 #[test]
-fn what_is_no_shared_filesystem_is_refused_and_a_plan_prints_every_command() {
+fn an_unknown_shared_filesystem_is_refused_and_a_plan_prints_every_command() {
     needs!(root, gluster, ip);
     let place = Place::new();
     place.bakeoff("plan small-files --shared ext4").refused(&["ext4", "--fs"]);

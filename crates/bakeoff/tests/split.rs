@@ -88,7 +88,7 @@ fn a_plan_shows_the_parts_and_asks_for_them() {
 }
 
 #[test]
-fn what_cannot_be_split_is_refused_before_anything_is_written() {
+fn an_invalid_split_is_refused_before_anything_is_written() {
     if !root("splitting a device") {
         return;
     }

@@ -100,7 +100,7 @@ fn a_recorder_that_is_killed_leaves_no_process_and_its_folder_goes_with_the_next
 }
 
 #[test]
-fn what_cannot_be_recorded_or_replayed_is_refused_in_a_sentence() {
+fn an_invalid_recording_or_replay_is_refused_in_one_sentence() {
     needs!(strace);
     let place = Place::new();
     std::fs::create_dir(place.path("work")).unwrap();

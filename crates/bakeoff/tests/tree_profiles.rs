@@ -65,7 +65,7 @@ fn the_tree_that_a_profile_lays_out_is_like_the_one_that_was_scanned() {
 }
 
 #[test]
-fn what_a_tree_has_besides_plain_files_is_counted_and_laid_out_where_possible() {
+fn links_and_special_files_of_a_tree_are_counted_and_laid_out_where_possible() {
     let place = Place::new();
     let data = place.path("data");
     make_tree(&data);

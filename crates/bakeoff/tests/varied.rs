@@ -12,7 +12,7 @@ fn words_of(text: &str) -> String {
 }
 
 #[test]
-fn one_work_with_two_values_of_an_option_is_told_over_them() {
+fn one_workload_with_two_values_of_an_option_is_shown_over_them() {
     let place = Place::in_memory();
     place.bakeoff(&format!("{WORK} --samples 2 --set small-files.files=40,80")).well();
     let output = place.bakeoff("show --full").well();

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_is_its_own_figure_and_what_is_absent_says_why() {
+    fn cpu_is_a_separate_figure_and_an_absent_contender_has_its_reason() {
         let table = table(&[
             (id("small-files", "create", ""), [1.0, 2.0]),
             (id("small-files", "create", samples::CPU), [9.0, 4.0]),

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_repeats_is_a_run_of_the_whole_plan() {
+    fn the_repeat_command_of_a_job_runs_the_whole_plan() {
         let words =
             "bakeoff submit mail --dir /a --samples 4 --shards 2 --folder=job --slurm --sbatch --partition=x --wait";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();

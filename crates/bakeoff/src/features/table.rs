@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_is_a_line_of_csv_and_a_differing_one_says_so() {
+    fn every_answer_is_a_line_of_csv_and_a_different_one_is_marked() {
         let one = probed("ext4");
         let cell = Beside {
             source: "s".into(),

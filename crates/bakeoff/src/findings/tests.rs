@@ -218,7 +218,7 @@ fn power_cuts_are_answered() {
 }
 
 #[test]
-fn what_no_cut_put_to_the_test_is_not_claimed_to_be_kept() {
+fn a_promise_that_no_cut_tested_is_not_claimed_to_be_kept() {
     let untested = |name: &str| PromiseResult {
         given: Given::Untested,
         broken: rate(0, 0),
@@ -244,7 +244,7 @@ fn what_no_cut_put_to_the_test_is_not_claimed_to_be_kept() {
 }
 
 #[test]
-fn what_nothing_promises_is_answered_where_only_that_was_asked() {
+fn unpromised_properties_are_answered_if_only_they_were_asked_for() {
     for broken in [0, 10] {
         let mut one = survived("ext4", 0);
         one.promises = vec![promise("two-writes", Strength::Hoped, broken), promise("grown", Strength::Hoped, 0)];

@@ -71,7 +71,7 @@ fn printed(contenders: Vec<Survived>, width: usize) -> String {
 }
 
 #[test]
-fn the_first_sentences_say_who_kept_what_was_promised() {
+fn the_first_sentences_name_filesystems_that_kept_what_was_promised() {
     let text = printed(vec![survived("ext4", 0), survived("ext2", 400)], 80);
     assert!(text.starts_with("ext4 kept everything that was promised"), "{text}");
     assert!(text.contains("ext2 did NOT keep what was promised: fsync (in 400 of 1000 cuts"), "{text}");
@@ -111,7 +111,7 @@ fn a_program_that_passes_only_by_what_posix_does_not_promise_is_named() {
 }
 
 #[test]
-fn states_that_a_torn_block_kept_from_being_mounted_are_told_from_others() {
+fn states_that_a_torn_block_kept_from_being_mounted_are_counted_separately() {
     let mut one = survived("btrfs", 0);
     let refusal = serde_json::json!({ "found": "kernel: superblock checksum mismatch", "cut": 9, "left": "all of 1", "pending": 1 });
     one.mounts.refusal = serde_json::from_value(refusal).expect("an example");

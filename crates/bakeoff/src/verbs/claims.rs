@@ -164,7 +164,7 @@ pub fn claims(path: &Path, args: &ClaimsArgs) -> Result<u8, Failure> {
         json::print(&Held { run: material.run.id.clone(), device: device(&material), claims: held })?;
         return Ok(0);
     }
-    print!("{}", told(&material, &claims, &verdicts));
+    print!("{}", rendered(&material, &claims, &verdicts));
     Ok(0)
 }
 
@@ -182,7 +182,7 @@ fn nearest(material: &Material, published: &Published) -> Vec<NearestForm> {
     forms.collect()
 }
 
-fn told(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
+fn rendered(material: &Material, claims: &[Published], verdicts: &[ClaimVerdict]) -> String {
     let width = text::width();
     let mut shown = format!("Claims tested with run {}\n", material.run.id);
     let scales: Vec<String> =

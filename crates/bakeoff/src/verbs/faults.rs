@@ -28,7 +28,7 @@ pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let all = AllFaults { contenders, refused, mounted_by: asked.mounted_by, served_disk: asked.served };
     served_disk::tell(&args.on, &all, &fault_table::findings(&all))?;
     let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
-    served_disk::agree(found, served_disk::nobody("harmed", &all.refused))
+    served_disk::agree(found, served_disk::none_took_part("harmed", &all.refused))
 }
 
 /// The faults of these names; all if none is named.

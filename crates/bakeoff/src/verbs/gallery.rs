@@ -133,7 +133,7 @@ pub fn gallery(args: &GalleryArgs) -> Result<u8, Failure> {
     if args.json {
         json::print(&answer(page, bytes, &gallery, &judged, &refused))?;
     } else {
-        print!("{}", told(&page, bytes, &gallery));
+        print!("{}", summary(&page, bytes, &gallery));
     }
     Ok(0)
 }
@@ -151,7 +151,7 @@ fn machines(gallery: &Gallery) -> usize {
     gallery.entries.iter().map(|entry| entry.number + 1).max().unwrap_or(0)
 }
 
-fn told(page: &str, bytes: u64, gallery: &Gallery) -> String {
+fn summary(page: &str, bytes: u64, gallery: &Gallery) -> String {
     let tested = gallery.claims.iter().filter(|claim| !claim.tested.is_empty()).count();
     let shown = format!(
         "{} of {}, {} rejected. {tested} of {} published claims were tested. {page} has {} kB.",

@@ -44,12 +44,12 @@ fn runs(path: &Path, args: &ImportArgs) -> Result<u8, Failure> {
     let read = args.files.iter().map(|file| import_file(file)).collect::<Result<Vec<_>, _>>()?;
     let mut ledger = Ledger::open(path, Access::Write)?;
     for kept in ledger.keep_read(read)? {
-        println!("{}", told(args, &kept));
+        println!("{}", summary(args, &kept));
     }
     Ok(0)
 }
 
-fn told(args: &ImportArgs, kept: &Kept) -> String {
+fn summary(args: &ImportArgs, kept: &Kept) -> String {
     let mut files: Vec<String> = kept.files.iter().map(|file| args.files[*file].display().to_string()).collect();
     files.dedup();
     let (files, run) = (files.join(", "), &kept.run);

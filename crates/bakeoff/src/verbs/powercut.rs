@@ -24,7 +24,7 @@ use system::scratch_folders;
 use workload::quantity::parse_duration;
 
 /// Progress reports: how many, and the most states between two.
-const TOLD: (u32, u32) = (10, 100);
+const PROGRESS: (u32, u32) = (10, 100);
 /// Prefix of folders in which programs are recorded; the process id follows.
 const RECORDED: &str = "bakeoff-program-";
 
@@ -57,7 +57,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     served_disk::tell(&args.on, &all, &power_cuts::findings(&all))?;
     measured::keep(&all.contenders);
     let found = all.contenders.iter().map(|one| (one.contender.as_str(), one.contradictions.as_slice()));
-    served_disk::agree(found, served_disk::nobody("cut", &all.refused))
+    served_disk::agree(found, served_disk::none_took_part("cut", &all.refused))
 }
 
 /// Runs the work of the guarantees and checks the states, for a stage elsewhere (in a guest).
@@ -155,7 +155,7 @@ fn beyond_posix(program: &Program, room: u64, stop: &Stop) -> Result<BeyondPosix
 fn of_one(contender: &Contender, asked: &Asked, cuts: &Cuts, stop: &Stop) -> Result<Survived, ReliabilityError> {
     let label = contender.label.as_str();
     eprintln!("{label}: working on a recorded disk");
-    let every = (cuts.states / TOLD.0).clamp(1, TOLD.1);
+    let every = (cuts.states / PROGRESS.0).clamp(1, PROGRESS.1);
     let watcher = |states: u32| {
         if states > 0 && states.is_multiple_of(every) {
             eprintln!("{label}: {states} of {} states inspected", cuts.states);

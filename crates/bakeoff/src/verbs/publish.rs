@@ -120,7 +120,7 @@ pub fn publish(path: &Path, args: &PublishArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     for (one, written) in ready.iter().zip(&written) {
-        print!("{}", one.told(out, *written));
+        print!("{}", one.summary(out, *written));
     }
     for one in &not_published {
         print!("{}", text::wrapped(&text::harmless(&format!("Not published: {}", one.why)), text::width(), "", "  "));
@@ -224,7 +224,7 @@ impl Ready {
     }
 
     /// For people: the path, or every text that would be published.
-    fn told(&self, out: Option<&Path>, written: bool) -> String {
+    fn summary(&self, out: Option<&Path>, written: bool) -> String {
         let width = text::width();
         let mut shown = format!("Run {}: {}\n", self.run.id, self.run.new.title);
         let left = Rule::ALL.iter().filter(|rule| self.left_out.of(**rule) > 0);

@@ -33,7 +33,7 @@ pub fn run(ledger: &Path, args: &RunArgs) -> Result<u8, Failure> {
     }
     if let Some(asked) = &args.mix {
         let material = Material::read(&Ledger::open(ledger, Access::Read)?, None)?;
-        print!("\n{}", mix_report::told(asked, &material, &View::of(&material)?)?);
+        print!("\n{}", mix_report::rendered(asked, &material, &View::of(&material)?)?);
     }
     if let Some(file) = &args.what.claims {
         let file = crate::claims::own(file).map(Path::to_path_buf);

@@ -37,9 +37,9 @@ pub fn show(path: &Path, args: &ShowArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let text = if let Some(mix) = &args.mix {
-        mix_report::told(mix, &material, &view)?
+        mix_report::rendered(mix, &material, &view)?
     } else if args.published {
-        published::told(&material, &view)?
+        published::rendered(&material, &view)?
     } else if let Some(axis) = &args.pivot {
         terminal::pivot(&view, axis, style)?
     } else if let Some(cell) = &args.why {
