@@ -1,6 +1,8 @@
 //! README.md, docs/ and `bakeoff help questions` are correct: commands are run (small, or as a plan), files are parsed, options exist.
 //! The first line of a block in a document names its content: ```sh, ```toml workload, ```text ...
 
+#[path = "documents/names.rs"]
+mod names;
 mod support;
 
 use prerequisites::needs;
