@@ -11,7 +11,7 @@ use crate::plan::{Place, Plan, PlannedWork, Sampling, Until};
 use crate::quantity::{parse_bytes, parse_duration, parse_share};
 use crate::syntax::Scalar;
 use crate::workload::FILE_LIMIT;
-use ::axes::DEVICES;
+use ::axes::{DEVICES, STACK};
 use records::{ColdWay, Turns};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -73,6 +73,7 @@ struct RawContender {
     age: Option<String>,
     fill: Option<Spanned<Scalar>>,
     devices: Option<Spanned<Scalar>>,
+    stack: Option<Spanned<Scalar>>,
 }
 
 /// Tables of axes: lists of values by name, or by setting within a family, and excluded combinations.
@@ -252,7 +253,11 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
     if let Some(bad) = raw.mkfs.iter().chain([&raw.mount, &raw.fs]).find(unfit) {
         return Err(Problem::new(format!("`{}` contains control characters or is too long", bad.escape_debug())));
     }
-    let devices = raw.devices.map(|count| read(&count, |text| crate::axes::read(DEVICES, text))).transpose()?;
+    let on_axis = |name: &str, value: Option<Spanned<Scalar>>| -> Outcome<Option<(String, String)>> {
+        let read = value.map(|value| read(&value, |text| crate::axes::read(name, text))).transpose()?;
+        Ok(read.map(|value| (name.to_owned(), value)))
+    };
+    let (devices, stack) = (on_axis(DEVICES, raw.devices)?, on_axis(STACK, raw.stack)?);
     Ok(Contender {
         base: label.clone(),
         label,
@@ -265,7 +270,7 @@ fn contender(label: String, raw: RawContender) -> Outcome<Contender> {
         kernel: raw.kernel,
         age: raw.age,
         fill: raw.fill.map(|fill| read(&fill, parse_fill)).transpose()?,
-        axes: devices.map(|count| (DEVICES.to_owned(), count)).into_iter().collect(),
+        axes: devices.into_iter().chain(stack).collect(),
         nearest: None,
     })
 }
