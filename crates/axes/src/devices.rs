@@ -28,10 +28,6 @@ impl Axis for Devices {
         }
     }
 
-    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
-        contender.axes.get(DEVICES).cloned()
-    }
-
     fn label(&self, _: &str, value: &str) -> String {
         format!(" {value} device{}", if value == "1" { "" } else { "s" })
     }

@@ -62,10 +62,6 @@ impl Axis for ModelledDisk {
         if is_file(value) || disk_model::named(value).is_some() { Ok(()) } else { Err(unknown(value)) }
     }
 
-    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
-        contender.axes.get(self.about().name).cloned()
-    }
-
     fn label(&self, _: &str, value: &str) -> String {
         format!(" {MODELLED}{}", disk_name(value))
     }

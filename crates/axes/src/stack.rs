@@ -30,10 +30,6 @@ impl Axis for Layers {
         Stack::parse(value).map(drop)
     }
 
-    fn asked(&self, contender: &Contender, _: &str) -> Option<String> {
-        contender.axes.get(STACK).cloned()
-    }
-
     fn label(&self, _: &str, value: &str) -> String {
         if value == NONE { " on bare disk".into() } else { format!(" on {value}") }
     }

@@ -208,6 +208,17 @@ mod tests {
     }
 
     #[test]
+    fn contenders_that_differ_in_their_layers_are_in_no_group_of_another_axis() {
+        let at = |stack: &str| {
+            let mut contender = Contender::plain("ext4");
+            [("stack", stack), ("scheduler", "bfq")].iter().for_each(|(name, at)| axes::put(&mut contender, name, at));
+            contender
+        };
+        assert_ne!(rest(&at("none"), "scheduler"), rest(&at("luks"), "scheduler"));
+        assert_eq!(rest(&at("none"), "stack"), rest(&at("luks"), "stack"));
+    }
+
+    #[test]
     fn a_group_is_named_by_what_its_members_share() {
         let at = |places: &[(&str, &str)]| {
             let mut contender = Contender::plain("xfs");
