@@ -4,7 +4,7 @@
 use crate::axis::{About, Applied, Axis, Ground, Moment, Seen};
 use crate::queue::Setting;
 use disk_model::Model;
-use records::{Contender, OptionFound};
+use records::OptionFound;
 use std::path::Path;
 
 /// Prefix of such a disk's label, so that its figures are not taken for those of a real disk.

@@ -192,7 +192,7 @@ fn pair(a: Side, b: Side, known: &Known, pairs: &mut Pairs) {
             unmatched.push(format!("{} of {} and {}", words::phrase(operation), first.name, second.name));
             continue;
         };
-        if short::is_too_short([left, right].into_iter()) {
+        if short::is_too_short(operation, [left, right].into_iter()) {
             unmatched.push(format!(
                 "{} of {} and {} ({})",
                 words::phrase(operation),

@@ -219,6 +219,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
         direction: Direction::LowerIsBetter,
         secondary: false,
         summary: false,
+        unranked: false,
     };
     let mut out = table.clone();
     out.operations.push(operation);

@@ -138,6 +138,9 @@ pub struct Operation {
     pub summary: bool,
     /// Shown next to another row, not a statement of its own: it needs no correction and does not prolong a run.
     pub secondary: bool,
+    /// Shown without a rank, as its workload declares.
+    #[serde(default)]
+    pub unranked: bool,
 }
 
 impl Operation {

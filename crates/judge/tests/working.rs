@@ -212,7 +212,7 @@ fn one_item_in_a_few_milliseconds_has_figures_and_no_rank() {
     };
     let mkdir =
         |ext4: f64, xfs: f64| lasts(lasts(Bake::new().time("mkdir"), "ext4", ext4, &CALM), "xfs", xfs, &CALM_TOO);
-    let note = "too short to rank: one item in less than 5 ms";
+    let note = "too short to rank";
     let noted = |bake: &Bake| {
         let figures = bake.judge().figures;
         figures.iter().map(|figure| figure.notes.iter().filter(|of| of.text == note).count()).collect::<Vec<_>>()
@@ -234,4 +234,7 @@ fn one_item_in_a_few_milliseconds_has_figures_and_no_rank() {
     assert_eq!((long.judge().rankings.len(), noted(&long)), (1, vec![0, 0]));
     let many = mkdir(0.002, 0.004).cell(|cell| cell.facts.one_item_seconds = None);
     assert_eq!((many.judge().rankings.len(), noted(&many)), (1, vec![0, 0]));
+    let mut declared = long;
+    declared.table.operations[0].unranked = true;
+    assert_eq!((declared.judge().rankings.len(), noted(&declared)), (0, vec![1, 1]));
 }

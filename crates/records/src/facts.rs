@@ -90,6 +90,9 @@ pub struct PhaseFacts {
     pub share_of: Option<String>,
     /// Prepares later phases, not shown as a result.
     pub preparation: bool,
+    /// Shown without a rank: it does too little to be timed well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unranked: bool,
     /// Set if the figure is one that the phase's program prints; such facts follow those of all phases, under the phase's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnFigure>,
@@ -113,7 +116,7 @@ impl PhaseFacts {
         let whose = if of == INSTRUCTIONS { "own" } else { "all" };
         let (title, doing) = (format!("{}, {whose}", self.title), format!("{} ({words})", self.doing));
         let (figure, own) = (Figure::Printed, Some(own));
-        PhaseFacts { title, doing, figure, own, figure_group: None, share_of: None, ..self.clone() }
+        PhaseFacts { title, doing, figure, own, unranked: false, figure_group: None, share_of: None, ..self.clone() }
     }
 
     /// The unit of the figure's values in files.

@@ -227,6 +227,7 @@ impl Source<'_> {
             direction,
             summary: matches!(self, Self::Total(total) if !total.part),
             secondary: !matches!(self, Self::Headline(_) | Self::Total(_)),
+            unranked: self.facts().is_some_and(|facts| facts.unranked),
         }
     }
 
@@ -346,11 +347,13 @@ fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
         }
     }
     let seconds: Vec<f64> = trials.iter().map(|(_, trial)| trial.took()).collect();
+    // A count of instructions or a figure that a program prints is no duration.
+    let timed = source.facts().filter(|facts| facts.own.is_none());
     Facts {
         cache_served: median_of(&|evidence| evidence.from_cache),
         device_served: median_of(&|evidence| evidence.from_device),
         ceiling: median_of(&|evidence| evidence.of_generator),
-        one_item_seconds: source.facts().and_then(|_| one_item_seconds(&phases, trials.len())),
+        one_item_seconds: timed.and_then(|_| one_item_seconds(&phases, trials.len())),
         not_cold: phases.iter().any(|phase| phase.evidence.dropped == Some(false)),
         cpu_seconds: median_of(&|evidence| evidence.system_cpu_ns.map(|ns| ns as f64 / 1e9)),
         trial_seconds: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),

@@ -286,6 +286,7 @@ fn one_phase(context: &mut Context<'_>, raw: &RawPhase) -> Outcome<(Phase, Phase
         share_of: raw.share_of.as_ref().map(|field| text(field, scope)).transpose()?,
         // A duration that the work itself sets is no result.
         preparation: raw.preparation || raw.timed == Some(false),
+        unranked: raw.ranked == Some(false),
         own: None,
         needs: raw.needs.iter().map(|name| name.get_ref().clone()).collect(),
     };
@@ -348,6 +349,7 @@ fn facts_of_printed(facts: &PhaseFacts, own: OwnFigure, preparation: bool) -> Ph
         doing,
         figure: Figure::Printed,
         preparation,
+        unranked: false,
         figure_group: None,
         share_of: None,
         own: Some(own),

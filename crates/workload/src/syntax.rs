@@ -180,6 +180,7 @@ pub(crate) struct RawPhase {
     pub when: Option<Spanned<Many<Scalar>>>,
     pub share_of: Option<Field>,
     pub timed: Option<bool>,
+    pub ranked: Option<bool>,
     #[serde(default)]
     pub needs: Vec<Spanned<String>>,
     #[serde(default)]

@@ -209,6 +209,7 @@ fn facts(name: &str, operation: &str, cache: &str, variant: Option<&str>) -> Pha
         figure_group: None,
         share_of: None,
         preparation: false,
+        unranked: false,
         own: None,
         needs: Vec::new(),
     }

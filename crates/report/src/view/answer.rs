@@ -76,7 +76,7 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
         let nothing = match (doubts.is_empty(), view.judgement.too_short.is_empty()) {
             (false, _) => "",
             (true, true) => "No answer: there are no figures.",
-            (true, false) => "No answer: each step did one item in less than 5 ms, which is too short to rank.",
+            (true, false) => "No answer: each step is too short to rank.",
         };
         let besides = dropped(&view.contenders);
         return AnswerView { doubts: doubts.clone(), besides, ..note.nothing(&note.behind_doubts(&doubts, nothing)) };

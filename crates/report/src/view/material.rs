@@ -71,6 +71,7 @@ fn works_of(trials: &[TrialRecord]) -> Vec<WorkRecord> {
                 variant: (phase.name != phase.operation).then(|| phase.name.clone()),
                 figure: phase.figure,
                 preparation: phase.preparation,
+                unranked: false,
                 ..PhaseFacts::default()
             });
         }

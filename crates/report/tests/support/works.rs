@@ -125,6 +125,7 @@ fn facts(Line(name, title, doing, cache, figure, share_of): &Line) -> PhaseFacts
         figure_group: None,
         share_of: share_of.map(str::to_owned),
         preparation: false,
+        unranked: false,
         own: None,
         needs: Vec::new(),
     }

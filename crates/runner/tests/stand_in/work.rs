@@ -49,6 +49,7 @@ pub fn compiled() -> Compiled {
         figure_group: None,
         share_of: None,
         preparation: false,
+        unranked: false,
         own: None,
         needs: Vec::new(),
     };
