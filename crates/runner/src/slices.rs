@@ -130,7 +130,7 @@ mod tests {
             phase.groups[0].steps.extend(syncs);
             of_phase(&phase, Some(&estimate(2_000, 1 << 30)), &[])
         };
-        assert_eq!((slices(20, None), slices(1, Some(Step::Fsync))), (14, MOST));
+        assert_eq!((slices(20, None), slices(1, Some(Step::Fsync))), (15, MOST));
         assert_eq!((slices(5, Some(Step::Fsync)), slices(20, Some(Step::Fdatasync))), (3, 1));
     }
 
