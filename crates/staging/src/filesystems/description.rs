@@ -433,10 +433,10 @@ impl Filesystem {
         {
             return Err(wrong(format!("settings.{name}: {problem}")));
         }
-        if let Some(facts) = &read.encryption {
-            if read.settings.get(&facts.setting).is_none_or(|setting| setting.feature.is_none()) {
-                return Err(wrong(format!("encryption: there is no setting {} with a feature", facts.setting)));
-            }
+        if let Some(facts) = &read.encryption
+            && read.settings.get(&facts.setting).is_none_or(|setting| setting.feature.is_none())
+        {
+            return Err(wrong(format!("encryption: there is no setting {} with a feature", facts.setting)));
         }
         if let Some(problem) = read.shared.as_ref().and_then(SharedFacts::problem) {
             return Err(wrong(problem));
