@@ -55,7 +55,7 @@ pub use claims::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, judge_claims}
 pub use compare::{Change, Compared, Comparison, FailOn, FailOnError, Side, compare, compare_contenders};
 pub use looks::Looks;
 pub use mix::{Mix, MixError, MixJudgement, MixTime, judge_mix};
-pub use numbers::{median, normal_quantile};
+pub use numbers::{median, normal_quantile, t_critical};
 pub use pairs::{MOST_PAIRED, Pair, pairs};
 pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes};
 pub use pooled::{Pooled, Span, Study, pooled};

@@ -1,0 +1,189 @@
+//! The screening design: which options matter at all, from few sets of options.
+//! In: a [`Space`]. Out: sets by a design of Plackett and Burman (Biometrika 33, 1946), and effects of factors by least squares.
+//! Each factor has two levels there: the baseline, and its first value. A set that is excluded leaves out some factors, so effects are
+//! fitted to the sets as they were measured instead of read from the design.
+
+use crate::race::Measured;
+use crate::space::{Set, Space};
+
+/// Most factors of one design.
+pub const MOST_FACTORS: usize = 23;
+
+/// First rows of the cyclic designs, by Plackett and Burman.
+const FIRST_ROWS: [&str; 6] =
+    ["++-", "+++-+--", "++-+++---+-", "++++-+-++--+---", "++--++++-+-+----++-", "+++++-+-++--++--+-+----"];
+
+/// The smallest design for so many factors: for each run, whether each factor is at its second level. In the last run none is.
+/// Factors above [`MOST_FACTORS`] get no column.
+pub fn plackett_burman(factors: usize) -> Vec<Vec<bool>> {
+    let fits = |row: &&&str| row.len() >= factors;
+    let row: Vec<bool> =
+        FIRST_ROWS.iter().find(fits).unwrap_or(&FIRST_ROWS[5]).bytes().map(|sign| sign == b'+').collect();
+    let columns = row.len();
+    let shifted =
+        |by: usize| -> Vec<bool> { (0..factors.min(columns)).map(|at| row[(at + columns - by) % columns]).collect() };
+    (0..columns).map(shifted).chain([vec![false; factors.min(columns)]]).collect()
+}
+
+/// The sets to screen, the baseline first, each once.
+pub fn screen(space: &Space) -> Vec<Set> {
+    let count = space.factors.len().min(MOST_FACTORS);
+    let mut sets = vec![Set::new()];
+    for (number, run) in plackett_burman(count).iter().enumerate() {
+        // Of two factors that exclude each other, runs prefer the first and the last in turn.
+        let forward: Vec<usize> = (0..count).collect();
+        let order: Vec<usize> = if number % 2 == 0 { forward } else { forward.into_iter().rev().collect() };
+        let add = |set: Set, factor: usize| space.with(&set, factor, 0).unwrap_or(set);
+        let set = order.into_iter().filter(|factor| run[*factor]).fold(Set::new(), add);
+        if !sets.contains(&set) {
+            sets.push(set);
+        }
+    }
+    sets
+}
+
+/// What a factor's first value does by itself, over all measured sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    /// Natural logarithm of how many times faster it makes the work.
+    pub log: f64,
+    /// Standard error of that, from the scatter of the measurements; interactions of factors are not in it.
+    pub error: f64,
+}
+
+/// The effect of each factor, by least squares over the baseline and the measured sets. `None`: the sets do not show it by itself.
+/// `results` are in the order of `sets`; that of the baseline itself is ignored.
+pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Vec<Option<Effect>> {
+    let factors = space.factors.len();
+    let (mut rows, mut values, mut noise) = (Vec::new(), Vec::new(), Vec::new());
+    for (set, result) in sets.iter().zip(results) {
+        let value = if set.is_empty() { Some(0.0) } else { result.map(|result| result.log) };
+        let Some(value) = value else { continue };
+        noise.extend(result.filter(|_| !set.is_empty()).map(|result| result.error.powi(2) / 2.0));
+        let level = |factor| f64::from(u8::from(space.has(set, factor, 0)));
+        rows.push([1.0].into_iter().chain((0..factors).map(level)).collect::<Vec<f64>>());
+        values.push(value);
+    }
+    let size = factors + 1;
+    let sum = |of: &dyn Fn(&[f64]) -> f64| rows.iter().map(|row| of(row)).sum::<f64>();
+    let products = (0..size).map(|i| (0..size).map(|j| sum(&|row| row[i] * row[j])).collect()).collect();
+    let inverse = inverted(products);
+    let target: Vec<f64> =
+        (0..size).map(|i| rows.iter().zip(&values).map(|(row, value)| row[i] * value).sum()).collect();
+    // The result of a set is a difference to the baseline, which has the same scatter: half of the variance is the set's own.
+    let scatter = noise.iter().sum::<f64>() / noise.len().max(1) as f64;
+    (1..size)
+        .map(|i| {
+            let row = inverse[i].as_ref()?;
+            let log = row.iter().zip(&target).map(|(one, other)| one * other).sum();
+            Some(Effect { log, error: (scatter * row[i].max(0.0)).sqrt() })
+        })
+        .collect()
+}
+
+/// The inverse of a symmetric matrix by Gauss and Jordan. Rows of unknowns that depend on earlier ones are `None`, and zero in the others.
+fn inverted(mut matrix: Vec<Vec<f64>>) -> Vec<Option<Vec<f64>>> {
+    const TINY: f64 = 1e-9;
+    let size = matrix.len();
+    let mut inverse: Vec<Vec<f64>> =
+        (0..size).map(|i| (0..size).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    let mut known = vec![true; size];
+    for pivot in 0..size {
+        let scale = matrix[pivot][pivot];
+        if scale < TINY {
+            known[pivot] = false;
+            continue;
+        }
+        matrix[pivot].iter_mut().chain(&mut inverse[pivot]).for_each(|value| *value /= scale);
+        let (of_pivot, of_inverse) = (matrix[pivot].clone(), inverse[pivot].clone());
+        for row in (0..size).filter(|row| *row != pivot) {
+            let factor = matrix[row][pivot];
+            matrix[row].iter_mut().zip(&of_pivot).for_each(|(value, other)| *value -= factor * other);
+            inverse[row].iter_mut().zip(&of_inverse).for_each(|(value, other)| *value -= factor * other);
+        }
+    }
+    let rows = inverse.into_iter().zip(known.clone()).map(|(row, is_known)| {
+        let kept = row.into_iter().zip(&known).map(|(value, known)| if *known { value } else { 0.0 });
+        is_known.then(|| kept.collect())
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Factor;
+
+    fn space(factors: usize) -> Space {
+        let factor =
+            |at: usize| Factor { axis: format!("mount.{at:02}"), values: vec!["on".into()], ..Factor::default() };
+        Space { factors: (0..factors).map(factor).collect(), ..Space::default() }
+    }
+
+    #[test]
+    fn columns_of_every_design_are_balanced_and_orthogonal() {
+        for factors in 1..=MOST_FACTORS {
+            let runs = plackett_burman(factors);
+            let count = |a: usize, b: usize| runs.iter().filter(|run| run[a] && run[b]).count();
+            assert_eq!(runs.len() % 4, 0);
+            assert!(runs.len() > factors && runs.len() <= factors.next_multiple_of(4) + 4, "{factors}: {}", runs.len());
+            for a in 0..factors {
+                assert_eq!(count(a, a) * 2, runs.len(), "{factors} factors, column {a}");
+                for b in (0..factors).filter(|b| *b != a) {
+                    assert_eq!(count(a, b) * 4, runs.len(), "{factors} factors, columns {a} and {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_screen_begins_with_the_baseline_and_repeats_no_set() {
+        for factors in 1..=MOST_FACTORS {
+            let sets = screen(&space(factors));
+            assert!(sets[0].is_empty() && sets.len() <= 24);
+            assert!(sets.iter().enumerate().all(|(at, set)| !sets[..at].contains(set)));
+        }
+        assert_eq!(screen(&space(1)).len(), 2);
+    }
+
+    fn measured(space: &Space, sets: &[Set], truth: &[f64]) -> Vec<Option<Measured>> {
+        let log = |set: &Set| (0..truth.len()).filter(|at| space.has(set, *at, 0)).map(|at| truth[at]).sum();
+        sets.iter().map(|set| Some(Measured { log: log(set), error: 0.02, df: 10.0 })).collect()
+    }
+
+    #[test]
+    fn effects_without_interactions_are_found_exactly() {
+        let space = space(11);
+        let truth: Vec<f64> = (0..11).map(|at| 0.01 * f64::from(at) - 0.03).collect();
+        let sets = screen(&space);
+        for (effect, truth) in effects(&space, &sets, &measured(&space, &sets, &truth)).iter().zip(truth) {
+            let effect = effect.expect("shown");
+            assert!((effect.log - truth).abs() < 1e-9 && effect.error > 0.0 && effect.error < 0.02, "{effect:?}");
+        }
+    }
+
+    #[test]
+    fn lost_and_excluded_sets_leave_the_other_effects_exact() {
+        let mut space = space(6);
+        let both = |a: &str, b: &str| [a, b].map(|axis| (axis.to_owned(), "on".to_owned())).into();
+        space.excludes = vec![both("mount.00", "mount.03")];
+        let truth = [0.2, 0.0, -0.1, 0.3, 0.0, 0.05];
+        let sets = screen(&space);
+        assert!(sets.iter().all(|set| !space.is_excluded(set)));
+        let mut results = measured(&space, &sets, &truth);
+        results[3] = None;
+        let found = effects(&space, &sets, &results);
+        for (effect, truth) in found.iter().zip(truth) {
+            assert!(effect.is_none_or(|effect| (effect.log - truth).abs() < 1e-9), "{found:?}");
+        }
+        assert!(found.iter().flatten().count() >= 5, "{found:?}");
+    }
+
+    #[test]
+    fn a_factor_that_was_never_measured_has_no_effect() {
+        let space = space(2);
+        let sets = vec![Set::new(), space.with(&Set::new(), 0, 0).expect("allowed")];
+        let found = effects(&space, &sets, &measured(&space, &sets, &[0.1, 0.1]));
+        assert!(found[0].is_some_and(|effect| (effect.log - 0.1).abs() < 1e-9) && found[1].is_none());
+    }
+}

@@ -1,0 +1,18 @@
+//! The search for the best options of a filesystem for some work: what to measure next, and what the results allow to claim.
+//! In: a [`Space`] of options, a time budget, and the results of each stage. Out: the next [`Stage`], at the end a [`Decision`].
+//! Pure functions: files, devices and runs belong to the caller.
+//!
+//! Stages: a pilot for the time of one trial, a screening design (Plackett and Burman, 1946), a race by successive halving, and a
+//! confirmation on rounds of its own, the only one that supports a claim.
+
+mod decision;
+mod design;
+mod race;
+mod search;
+mod space;
+
+pub use decision::{Decision, decide};
+pub use design::{Effect, MOST_FACTORS, effects, plackett_burman, screen};
+pub use race::{Measured, Scores};
+pub use search::{Outcome, Search, Stage, StageKind};
+pub use space::{Factor, MOST_VALUES, Set, Space};

@@ -1,0 +1,395 @@
+//! The course of a search: one stage after the other, within a time budget.
+//! In: a [`Space`], seconds, and the results of each stage. Out: the next [`Stage`], or the [`Outcome`].
+//! Every decision follows from results and their durations alone, so a search that is repeated with stored results takes the same course.
+
+use crate::decision::{Decision, decide};
+use crate::design::{self, Effect, MOST_FACTORS};
+use crate::race::{self, FINALISTS, MOST_CANDIDATES, Measured, Scores};
+use crate::space::{Set, Space};
+
+/// Share of the budget for the screening.
+const SCREEN: f64 = 0.35;
+/// Share that is kept for the confirmation; the race gets the rest.
+const CONFIRM: f64 = 0.35;
+/// Least and most rounds of a screening.
+const SCREEN_ROUNDS: (u32, u32) = (2, 8);
+/// Least rounds of two sets, whose scatter no other set shows.
+const OF_TWO: u32 = 3;
+/// Least and most rounds of a look of the race.
+const RACE_ROUNDS: (u32, u32) = (2, 10);
+/// Least and most rounds of the confirmation.
+const CONFIRM_ROUNDS: (u32, u32) = (5, 30);
+/// Trials of a round of the confirmation: baseline, finalists, and the control of the baseline.
+const CONFIRMED: usize = FINALISTS + 2;
+
+/// What a stage is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageKind {
+    /// One trial of the baseline, for its time.
+    Pilot,
+    /// Which factors matter.
+    Screen,
+    /// Which sets are best; the number of the look, from 1.
+    Race(u32),
+    /// Whether the winner is better than the baseline.
+    Confirm,
+}
+
+impl StageKind {
+    /// Name for files and sentences: `race-2`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Pilot => "pilot".into(),
+            Self::Screen => "screen".into(),
+            Self::Race(look) => format!("race-{look}"),
+            Self::Confirm => "confirm".into(),
+        }
+    }
+}
+
+/// What is measured next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// Its purpose.
+    pub kind: StageKind,
+    /// The sets, the baseline first.
+    pub sets: Vec<Set>,
+    /// How often each is measured.
+    pub rounds: u32,
+    /// Estimated seconds; `None` for the pilot.
+    pub seconds: Option<f64>,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The best set of the search.
+    pub winner: Set,
+    /// It against the baseline, in the confirmation.
+    pub decision: Decision,
+    /// The second best, with its result in the confirmation.
+    pub runner_up: Option<(Set, Decision)>,
+    /// Rounds of the confirmation.
+    pub rounds: u32,
+}
+
+/// A search in progress.
+#[derive(Debug, Clone)]
+pub struct Search {
+    space: Space,
+    margin: f64,
+    budget: f64,
+    spent: f64,
+    trial: f64,
+    scores: Scores,
+    effects: Vec<Option<Effect>>,
+    no_time_for: Vec<String>,
+    stage: Option<Stage>,
+    outcome: Option<Outcome>,
+}
+
+impl Search {
+    /// A search of this space within `budget` seconds, of which so many are `spent`. `margin` is the share up to which a difference does
+    /// not matter.
+    ///
+    /// # Errors
+    /// The space is empty; the sentence is for the user.
+    pub fn new(mut space: Space, (budget, spent): (f64, f64), margin: f64) -> Result<Self, String> {
+        if space.factors.is_empty() {
+            return Err("no option is left to try".into());
+        }
+        let no_time_for = space.factors.split_off(space.factors.len().min(MOST_FACTORS));
+        let pilot = Stage { kind: StageKind::Pilot, sets: vec![Set::new()], rounds: 1, seconds: None };
+        Ok(Self {
+            space,
+            margin,
+            budget,
+            spent,
+            trial: 0.0,
+            scores: Scores::default(),
+            effects: Vec::new(),
+            no_time_for: no_time_for.into_iter().map(|factor| factor.axis).collect(),
+            stage: Some(pilot),
+            outcome: None,
+        })
+    }
+
+    /// The stage to measure next; `None` at the end.
+    pub fn stage(&self) -> Option<&Stage> {
+        self.stage.as_ref()
+    }
+
+    /// The result, at the end.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Options that the budget left no time for, by their axes.
+    pub fn no_time_for(&self) -> &[String] {
+        &self.no_time_for
+    }
+
+    /// The factors that are searched, each with its effect in the screening, if it was screened and shown.
+    pub fn effects(&self) -> impl Iterator<Item = (&crate::Factor, Option<Effect>)> {
+        let shown = |at: usize| self.effects.get(at).copied().flatten();
+        self.space.factors.iter().enumerate().map(move |(at, factor)| (factor, shown(at)))
+    }
+
+    /// Takes the results of the current stage in the order of its sets (that of the baseline is ignored), and the seconds it took.
+    ///
+    /// # Errors
+    /// The search cannot go on; the sentence is for the user.
+    pub fn take(&mut self, results: &[Option<Measured>], seconds: f64) -> Result<(), String> {
+        let Some(stage) = self.stage.take() else { return Ok(()) };
+        self.spent += seconds;
+        let trial = seconds / (f64::from(stage.rounds) * stage.sets.len() as f64);
+        // The pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
+        let is_first = matches!(stage.kind, StageKind::Pilot | StageKind::Screen);
+        self.trial = if is_first { trial } else { trial.max(self.trial) };
+        let shown = stage.sets.iter().zip(results).filter(|(set, _)| !set.is_empty());
+        let shown: Vec<(&Set, Measured)> = shown.filter_map(|(set, result)| Some((set, (*result)?))).collect();
+        if stage.kind != StageKind::Pilot && shown.is_empty() {
+            return Err(format!("no set of options has results in the stage {}", stage.kind.name()));
+        }
+        if stage.kind != StageKind::Confirm {
+            shown.iter().for_each(|(set, result)| self.scores.add(set, *result));
+        }
+        match stage.kind {
+            StageKind::Pilot => self.screen()?,
+            StageKind::Screen => {
+                self.effects = design::effects(&self.space, &stage.sets, results);
+                let found =
+                    race::candidates(&self.space, &self.effects, (&stage.sets, &self.scores), self.margin.ln_1p());
+                self.race(found, 1);
+            }
+            StageKind::Race(look) => {
+                let stayed = self.scores.best(&stage.sets[1..], race::stay(stage.sets.len() - 1));
+                self.race(stayed, look + 1);
+            }
+            StageKind::Confirm => self.outcome = Some(self.concluded(&stage, &shown)?),
+        }
+        Ok(())
+    }
+
+    /// Plans the screening, with as many factors as the time allows.
+    fn screen(&mut self) -> Result<(), String> {
+        loop {
+            let sets = design::screen(&self.space);
+            let least = if sets.len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
+            let rounds = self.rounds(SCREEN * self.budget, sets.len(), (least, SCREEN_ROUNDS.1));
+            if let (Some(rounds), true) = (rounds, self.can_confirm()) {
+                self.stage = Some(self.planned(StageKind::Screen, sets, rounds));
+                return Ok(());
+            }
+            if self.space.factors.len() < 2 {
+                return Err(self.too_short());
+            }
+            let left_out = self.space.factors.pop();
+            self.no_time_for.extend(left_out.map(|factor| factor.axis));
+        }
+    }
+
+    /// Plans the next look at candidates, the most promising of which come first; the confirmation, if no look is needed or affordable.
+    fn race(&mut self, mut found: Vec<Set>, look: u32) {
+        let time = self.budget - self.spent - CONFIRM * self.budget;
+        found.truncate(MOST_CANDIDATES);
+        while found.len() > FINALISTS && self.seconds_of_race(found.len()) > time {
+            found.pop();
+        }
+        let looks = race::looks(found.len());
+        if looks == 0 {
+            return self.confirm(found);
+        }
+        let contenders = found.len() + 1;
+        let rounds = self.rounds(time / f64::from(looks), contenders, RACE_ROUNDS).unwrap_or(RACE_ROUNDS.0);
+        let sets = [Set::new()].into_iter().chain(found).collect();
+        self.stage = Some(self.planned(StageKind::Race(look), sets, rounds));
+    }
+
+    /// Seconds of a race of so many candidates with the fewest rounds.
+    fn seconds_of_race(&self, mut count: usize) -> f64 {
+        let mut trials = 0;
+        while count > FINALISTS {
+            trials += RACE_ROUNDS.0 as usize * (count + 1);
+            count = race::stay(count);
+        }
+        trials as f64 * self.trial
+    }
+
+    /// Plans the confirmation of the finalists, best first, with all the time that is left.
+    fn confirm(&mut self, finalists: Vec<Set>) {
+        let time = self.budget - self.spent;
+        let rounds = self.rounds(time, CONFIRMED, CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
+        // Finalists that were not measured yet are the most promising by the estimated effects.
+        let measured = self.scores.best(&finalists, FINALISTS);
+        let mut ordered: Vec<Set> = finalists.into_iter().filter(|set| !measured.contains(set)).collect();
+        ordered.extend(measured);
+        ordered.truncate(FINALISTS);
+        let sets = [Set::new()].into_iter().chain(ordered).collect();
+        self.stage = Some(self.planned(StageKind::Confirm, sets, rounds));
+    }
+
+    fn concluded(&self, stage: &Stage, shown: &[(&Set, Measured)]) -> Result<Outcome, String> {
+        let result =
+            |set: &Set| shown.iter().find(|(of, _)| *of == set).map(|(_, result)| decide(*result, self.margin));
+        let winner = &stage.sets[1];
+        let decision = result(winner).ok_or("the best set of options has no result in the confirmation")?;
+        let runner_up = stage.sets.get(2).and_then(|set| Some((set.clone(), result(set)?)));
+        Ok(Outcome { winner: winner.clone(), decision, runner_up, rounds: stage.rounds })
+    }
+
+    fn planned(&self, kind: StageKind, sets: Vec<Set>, rounds: u32) -> Stage {
+        let seconds = Some(self.trial * sets.len() as f64 * f64::from(rounds));
+        Stage { kind, sets, rounds, seconds }
+    }
+
+    /// Rounds of so many contenders that fit into a time; `None` if those are fewer than the least.
+    fn rounds(&self, seconds: f64, contenders: usize, (least, most): (u32, u32)) -> Option<u32> {
+        let fitting = (seconds / (self.trial * contenders as f64).max(1e-6)).floor();
+        (fitting >= f64::from(least)).then(|| fitting.min(f64::from(most)) as u32)
+    }
+
+    fn can_confirm(&self) -> bool {
+        self.rounds(CONFIRM * self.budget, CONFIRMED, CONFIRM_ROUNDS).is_some()
+    }
+
+    fn too_short(&self) -> String {
+        let screening = self.trial * f64::from(2 * OF_TWO) / SCREEN;
+        let confirming = self.trial * f64::from(CONFIRM_ROUNDS.0) * CONFIRMED as f64 / CONFIRM;
+        let least = judge::duration((screening.max(confirming) * 1.05 / 60.0).ceil() * 60.0);
+        let trial = judge::duration(self.trial);
+        format!(
+            "one trial takes {trial}, so the time is too short for even one option: allow at least {least}, or use less work"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Factor;
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+    use rand_distr::Normal;
+
+    /// Scatter of one trial, as a share.
+    const SCATTER: f64 = 0.05;
+    const MARGIN: f64 = 0.03;
+
+    fn space(factors: usize) -> Space {
+        let factor = |at: usize| Factor {
+            axis: format!("mount.{at:02}"),
+            values: vec!["1".into(), "2".into()],
+            ..Factor::default()
+        };
+        Space { factors: (0..factors).map(factor).collect(), ..Space::default() }
+    }
+
+    /// Simulated rounds of a stage: every set has its true log speed and noise of its own in each round.
+    fn measured(stage: &Stage, truth: &dyn Fn(&Set) -> f64, rng: &mut SmallRng) -> Vec<Option<Measured>> {
+        let noise = Normal::new(0.0, SCATTER).expect("a distribution");
+        let rounds = stage.rounds as usize;
+        let trials: Vec<Vec<f64>> =
+            stage.sets.iter().map(|set| (0..rounds).map(|_| truth(set) + rng.sample(noise)).collect()).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let squares = |values: &[f64]| values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
+        let df = (trials.len() * (rounds - 1)).max(1) as f64;
+        let variance = trials.iter().map(|values| squares(values)).sum::<f64>() / df;
+        let error = (2.0 * variance / rounds as f64).sqrt();
+        trials.iter().map(|values| Some(Measured { log: mean(values) - mean(&trials[0]), error, df })).collect()
+    }
+
+    fn searched(factors: usize, truth: &dyn Fn(&Set) -> f64, seed: u64) -> Outcome {
+        searched_by(MARGIN, factors, truth, seed)
+    }
+
+    fn searched_by(margin: f64, factors: usize, truth: &dyn Fn(&Set) -> f64, seed: u64) -> Outcome {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut search = Search::new(space(factors), (1200.0, 0.0), margin).expect("a space");
+        let mut stages = 0;
+        while let Some(stage) = search.stage().cloned() {
+            let results = measured(&stage, truth, &mut rng);
+            let seconds = 3.0 * stage.sets.len() as f64 * f64::from(stage.rounds);
+            search.take(&results, seconds).expect("it goes on");
+            stages += 1;
+            assert!(stages <= 8, "a search ends");
+        }
+        search.outcome().expect("an outcome").clone()
+    }
+
+    #[test]
+    fn options_without_effect_give_a_gain_in_at_most_two_of_forty_searches() {
+        let gains = (0..40).filter(|seed| searched(11, &|_| 0.0, *seed).decision.gain).count();
+        assert!(gains <= 2, "{gains}");
+    }
+
+    #[test]
+    fn even_without_a_margin_at_most_five_percent_of_searches_claim_a_gain_that_is_none() {
+        let gains = (0..400).filter(|seed| searched_by(0.0, 11, &|_| 0.0, *seed).decision.gain).count();
+        assert!(gains <= 20, "{gains}");
+    }
+
+    #[test]
+    fn a_planted_effect_is_found_in_most_searches_and_its_size_is_covered() {
+        let truth = |set: &Set| if set.get("mount.04").is_some_and(|value| value == "1") { 1.3_f64.ln() } else { 0.0 };
+        let found: Vec<Outcome> = (100..120).map(|seed| searched(11, &truth, seed)).collect();
+        let right = |one: &&Outcome| one.decision.gain && one.winner.get("mount.04").is_some_and(|value| value == "1");
+        assert!(found.iter().filter(right).count() >= 18);
+        let covered = |one: &&Outcome| (one.decision.low..=one.decision.high).contains(&1.3);
+        assert!(found.iter().filter(covered).count() >= 17);
+    }
+
+    #[test]
+    fn the_better_value_and_the_pair_that_only_helps_together_win() {
+        let at = |set: &Set, axis: &str| set.get(axis).cloned().unwrap_or_default();
+        let value = |set: &Set| match at(set, "mount.02").as_str() {
+            "1" => 0.1,
+            "2" => 0.3,
+            _ => 0.0,
+        };
+        let found = (0..10).filter(|seed| at(&searched(8, &value, *seed).winner, "mount.02") == "2").count();
+        assert!(found >= 8, "{found}");
+        let pair = |set: &Set| {
+            let both = at(set, "mount.01") == "1" && at(set, "mount.05") == "1";
+            if both { 0.3 } else { 0.0 }
+        };
+        let has_both = |set: &Set| at(set, "mount.01") == "1" && at(set, "mount.05") == "1";
+        let found = (0..10).filter(|seed| has_both(&searched(8, &pair, *seed).winner)).count();
+        assert!(found >= 8, "{found}");
+    }
+
+    #[test]
+    fn the_planned_stages_fit_the_budget_and_a_short_one_leaves_out_the_last_factors() {
+        let mut search = Search::new(space(11), (120.0, 0.0), MARGIN).expect("a space");
+        let (mut spent, mut rng) = (0.0, SmallRng::seed_from_u64(1));
+        while let Some(stage) = search.stage().cloned() {
+            let seconds = 2.0 * stage.sets.len() as f64 * f64::from(stage.rounds);
+            spent += seconds;
+            search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
+        }
+        assert!(spent <= 120.0, "{spent}");
+        assert!(search.no_time_for().contains(&"mount.10".to_owned()), "{:?}", search.no_time_for());
+        assert_eq!(search.effects().count() + search.no_time_for().len(), 11);
+    }
+
+    #[test]
+    fn a_budget_without_time_for_a_confirmation_is_refused_with_the_least_that_is_needed() {
+        let mut search = Search::new(space(3), (60.0, 0.0), MARGIN).expect("a space");
+        let why = search.take(&[None], 30.0).expect_err("too short");
+        assert!(why.contains("one trial takes 30 s") && why.contains("allow at least"), "{why}");
+        assert!(Search::new(Space::default(), (60.0, 0.0), MARGIN).is_err());
+    }
+
+    #[test]
+    fn stages_without_results_end_the_search_and_lost_sets_do_not() {
+        let mut search = Search::new(space(3), (1200.0, 0.0), MARGIN).expect("a space");
+        search.take(&[None], 1.0).expect("the pilot");
+        let mut lost = search.clone();
+        let stage = search.stage().expect("a screening").clone();
+        let none = vec![None; stage.sets.len()];
+        assert!(lost.take(&none, 10.0).expect_err("nothing").contains("screen"));
+        let mut results = measured(&stage, &|_| 0.0, &mut SmallRng::seed_from_u64(2));
+        results[1] = None;
+        search.take(&results, 10.0).expect("it goes on");
+        assert!(search.stage().is_some());
+    }
+}
