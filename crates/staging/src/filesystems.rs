@@ -17,3 +17,4 @@ pub(crate) mod snapshots;
 pub(crate) mod space;
 pub(crate) mod template;
 pub(crate) mod tools;
+pub(crate) mod tune;

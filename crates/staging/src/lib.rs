@@ -33,6 +33,7 @@ pub use filesystems::options::check as check_options;
 pub use filesystems::registry::Registry;
 pub use filesystems::space::{DeviceNeed, FilesToHold, device_need};
 pub use filesystems::template::PLACES;
+pub use filesystems::tune::{TuneFacts, Typed, typed};
 pub use guests::kvm_opens;
 pub use guests::lacks as guests_lack;
 pub use guests::memory_of as guests_memory;

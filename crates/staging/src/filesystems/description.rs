@@ -10,6 +10,7 @@ use crate::filesystems::shared::SharedFacts;
 use crate::filesystems::snapshots::SnapshotFacts;
 use crate::filesystems::space::SpaceFacts;
 use crate::filesystems::template::{PLACES, unknown_place};
+use crate::filesystems::tune::TuneFacts;
 use records::{DataMode, Journaling};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -84,6 +85,9 @@ pub struct Filesystem {
     pub features: FeatureTools,
     /// It is served over a network: a file in `shared/`.
     pub shared: Option<SharedFacts>,
+    /// Options that `bakeoff tune` tries, the most promising first.
+    #[serde(default)]
+    pub tune: Vec<TuneFacts>,
     /// A separate process that serves it.
     pub daemon: Option<DaemonFacts>,
     /// What it needs in a guest.
@@ -437,6 +441,9 @@ impl Filesystem {
             && read.settings.get(&facts.setting).is_none_or(|setting| setting.feature.is_none())
         {
             return Err(wrong(format!("encryption: there is no setting {} with a feature", facts.setting)));
+        }
+        if let Some(problem) = read.tune.iter().find_map(|one| one.problem(&read)) {
+            return Err(wrong(problem));
         }
         if let Some(problem) = read.shared.as_ref().and_then(SharedFacts::problem) {
             return Err(wrong(problem));
