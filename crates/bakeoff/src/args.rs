@@ -6,6 +6,7 @@ mod cluster;
 mod gallery;
 mod own;
 mod served;
+mod tune;
 mod what;
 
 mod ranks;
@@ -21,7 +22,9 @@ use ranks::RANKS_EXAMPLES;
 pub use ranks::RanksArgs;
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, LaterSync, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
-pub use what::{Cold, Turns, Until, What};
+use tune::TUNE_EXAMPLES;
+pub use tune::TuneArgs;
+pub use what::{Cold, Scale, Turns, Until, What};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -87,6 +90,9 @@ pub enum Verb {
     /// Browse the database: runs, the samples behind each figure, two runs side by side; read-only
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArgs),
+    /// Find the best mkfs and mount options of a filesystem for your work, and confirm what they gain
+    #[command(after_help = TUNE_EXAMPLES)]
+    Tune(TuneArgs),
     /// Test published claims against your measurements
     Claims(ClaimsArgs),
     /// Record a program's file operations in a folder; `run` replays them on each contender
@@ -306,6 +312,9 @@ pub struct Output {
     /// The command line that is kept with a run that begins, where it is not this process's own
     #[arg(skip)]
     pub words: Option<Vec<String>>,
+    /// The run is a part of something larger, which shows its results: nothing is printed at its end, and no report is written
+    #[arg(skip)]
+    pub quiet: bool,
 }
 
 /// `bakeoff show`

@@ -255,6 +255,9 @@ fn entry(asked: Contender) -> PlannedContender {
 }
 
 fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
+    if !what.contenders.is_empty() {
+        return Ok(what.contenders.clone());
+    }
     let shared = shared(what, catalogue)?;
     if !what.fs.is_empty() || !shared.is_empty() {
         return what.fs.iter().chain(&shared).map(|name| resolve(name, known).map_err(Failure::usage)).collect();

@@ -69,6 +69,7 @@ pub fn schemas() -> Vec<(&'static str, Schema)> {
         ("collect", schema::<verbs::collect::Progress>()),
         ("publish", schema::<verbs::publish::Published>()),
         ("gallery", schema::<verbs::gallery::Made>()),
+        ("tune", schema::<crate::tuning::Tuned>()),
         ("powercut", schema::<crate::power_cuts::PowerCuts>()),
         ("faults", schema::<crate::fault_table::AllFaults>()),
         ("clean", schema::<verbs::clean::Outcome>()),

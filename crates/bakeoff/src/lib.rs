@@ -55,6 +55,7 @@ mod split;
 mod text;
 mod traces;
 mod tree_profile;
+mod tuning;
 mod verbs;
 
 use args::{Arguments, Verb};
@@ -66,7 +67,13 @@ pub fn main() -> ExitCode {
     let arguments = help::parsed().unwrap_or_else(|refused| misunderstood(&refused));
     if matches!(
         arguments.verb,
-        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Clean(_)
+        Verb::Run(_)
+            | Verb::Resume(_)
+            | Verb::Shard(_)
+            | Verb::Tune(_)
+            | Verb::Powercut(_)
+            | Verb::Faults(_)
+            | Verb::Clean(_)
     ) {
         out::go_on_unread();
     }
@@ -89,7 +96,13 @@ pub fn main() -> ExitCode {
 fn mounts(verb: &Verb) -> bool {
     matches!(
         verb,
-        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Powercut(_) | Verb::Faults(_) | Verb::Features(_)
+        Verb::Run(_)
+            | Verb::Resume(_)
+            | Verb::Shard(_)
+            | Verb::Tune(_)
+            | Verb::Powercut(_)
+            | Verb::Faults(_)
+            | Verb::Features(_)
     )
 }
 
@@ -113,6 +126,7 @@ fn carry_out(arguments: &Arguments) -> Result<u8, Failure> {
         Verb::Show(args) => verbs::show::show(ledger, args),
         Verb::Report(args) => verbs::report::report(ledger, args),
         Verb::Compare(args) => verbs::compare::compare(ledger, args),
+        Verb::Tune(args) => verbs::tune::tune(args),
         Verb::Claims(args) => verbs::claims::claims(ledger, args),
         Verb::Record(args) => verbs::record::record(args),
         Verb::Profile(args) => verbs::profile::profile(args),

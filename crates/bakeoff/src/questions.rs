@@ -5,7 +5,7 @@
 const WIDTH: usize = 80;
 
 /// Questions with the command that answers each.
-const QUESTIONS: [(&str, &str); 22] = [
+const QUESTIONS: [(&str, &str); 23] = [
     ("Which filesystem is best on this disk?", "bakeoff run"),
     ("Which on the empty disk /dev/sdb?", "bakeoff run --on /dev/sdb"),
     ("Is leaving ext4 worth it?", "bakeoff run --against ext4"),
@@ -31,6 +31,7 @@ const QUESTIONS: [(&str, &str); 22] = [
         "Does XFS gain from a log on another disk? (which needs its own --erase)",
         "bakeoff run mail --fs xfs --mkfs xfs= --mkfs xfs=\"-l logdev=/dev/sdc1\"",
     ),
+    ("The best options of XFS for my work? (20 minutes)", "bakeoff tune xfs --for mail"),
     ("ext4 with or without 64 KiB clusters?", "bakeoff run sequential --fs ext4 --axis mkfs.bigalloc=on,off"),
     (
         "Which I/O scheduler on the empty disk /dev/sdb?",

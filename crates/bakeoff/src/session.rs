@@ -17,8 +17,8 @@ use report::View;
 use runner::{Ager, Ended, MachineClock, News, ResolvedPlan, Run, Sampling, Stop, Watcher};
 use staging::Registry;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use web::Server;
 use workload::plan::Until;
 
@@ -267,6 +267,7 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
     let name = ledger.path().display().to_string();
     let resume = if name == "bakeoff.db" { String::new() } else { format!("--ledger {name} ") };
     match ended {
+        Ended::Stopped if output.quiet => return Ok(STOPPED),
         Ended::Stopped => {
             eprintln!("Stopped. Completed trials are kept; continue with: bakeoff {resume}resume {id}");
             return Ok(STOPPED);
@@ -277,6 +278,9 @@ fn conclude(ledger: &Ledger, id: &str, ended: &Ended, output: &Output) -> Result
             )));
         }
         Ended::Finished(_) => {}
+    }
+    if output.quiet {
+        return Ok(0);
     }
     let mut shown = show::Shown::read(ledger, Some(id))?;
     // If that contender dropped out, the rest is reported all the same.
@@ -309,8 +313,13 @@ fn gate(view: &View, fail_on: &[Gate]) -> u8 {
     }
 }
 
-/// Ctrl-C and SIGTERM request an orderly stop; the third Ctrl-C exits at once.
+/// Ctrl-C and SIGTERM request an orderly stop; the third Ctrl-C exits at once. Every call gives the same request.
 pub fn stop_on_signals() -> Result<Stop, Failure> {
+    static ASKED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+    let stop = |asked: Arc<AtomicUsize>| -> Stop { Arc::new(move || asked.load(Ordering::SeqCst) > 0) };
+    if let Some(asked) = ASKED.get() {
+        return Ok(stop(Arc::clone(asked)));
+    }
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let mut signals = signal_hook::iterator::Signals::new(heeded())
@@ -326,7 +335,7 @@ pub fn stop_on_signals() -> Result<Stop, Failure> {
             }
         }
     });
-    Ok(Arc::new(move || asked.load(Ordering::SeqCst) > 0))
+    Ok(stop(Arc::clone(ASKED.get_or_init(|| asked))))
 }
 
 /// Signals that request a stop. A signal that is ignored from the start stays ignored, for nohup(1).

@@ -171,6 +171,10 @@ pub struct What {
 
     #[command(flatten)]
     pub own: Own,
+
+    /// Contenders that a verb has chosen itself, in place of those of names and plans
+    #[arg(skip)]
+    pub contenders: Vec<records::Contender>,
 }
 
 /// Scales of a workload, by their names in workload files.

@@ -28,4 +28,5 @@ pub mod shard;
 pub mod show;
 pub mod submit;
 pub mod systems;
+pub mod tune;
 pub mod workloads;

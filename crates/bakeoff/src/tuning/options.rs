@@ -1,0 +1,340 @@
+//! The options that a search may try, without those that mkfs or the kernel refuses here.
+//! In: the `[[tune]]` entries of a filesystem's description, the user's own options. Out: a [`tune::Space`], and a sentence for each value left out.
+
+use crate::failure::Failure;
+use crate::text;
+use records::{Contender, DataMode, Durability, Journaling};
+use runner::Stop;
+use staging::{Filesystem, Registry, StagingError, Target, Where};
+use system::Journal;
+use tune::{Factor, Set, Space};
+
+/// Letters of a reason why a value is left out.
+const REASON: usize = 160;
+/// Most pairs of mkfs settings that are tried. A set with another pair that mkfs refuses drops out of its stage.
+const MOST_PAIRS: u32 = 100;
+/// Options of the disk's queue, which every filesystem has: axis, values, whether they are less safe, and why they may matter.
+const COMMON: [(&str, &[&str], bool, &str); 3] = [
+    ("scheduler", &["mq-deadline", "bfq", "none", "kyber"], false, "In which order requests reach the disk."),
+    ("device.read_ahead", &["1M", "4M"], false, "How much is read ahead of sequential reads."),
+    (
+        "device.flushes",
+        &["off"],
+        true,
+        "No flushes: a power cut may damage the filesystem if the disk has a volatile cache.",
+    ),
+];
+
+/// The filesystem and the baseline of a search.
+pub struct Subject {
+    /// Its description.
+    pub filesystem: Filesystem,
+    /// The defaults, or the options that the user has now.
+    pub base: Contender,
+    /// Whether the baseline is the user's options.
+    pub own: bool,
+}
+
+/// What the trial of all values leaves.
+pub struct Tried {
+    /// The options to search.
+    pub space: Space,
+    /// Axes whose values are less safe than the baseline, with the reasons, by value.
+    pub less_safe: Vec<(String, String, String)>,
+    /// A sentence on each value and pair of values that is left out.
+    pub left_out: Vec<String>,
+    /// How often a filesystem was made for this.
+    pub made: u32,
+}
+
+impl Subject {
+    /// The subject of a command line.
+    ///
+    /// # Errors
+    /// The filesystem is unknown or has no options to try; `--against` cannot be split into words.
+    pub fn of(name: &str, against: Option<&str>, registry: &Registry) -> Result<Self, Failure> {
+        let filesystem = registry.get(name).map_err(|error| Failure::usage(format!("tuning {name}: {error}")))?.clone();
+        if filesystem.tune.is_empty() {
+            let known: Vec<&str> =
+                registry.all().filter(|one| !one.tune.is_empty()).map(|one| one.name.as_str()).collect();
+            let known = known.join(", ");
+            return Err(Failure::usage(format!(
+                "tuning {name}: its description lists no options to try ([[tune]]); those of {known} do"
+            )));
+        }
+        let mut base = Contender::plain(name);
+        let own = against.is_some();
+        if let Some(options) = against {
+            read_options(options, &mut base)?;
+        }
+        Ok(Self { filesystem, base, own })
+    }
+
+    /// The baseline with a set of options.
+    pub fn contender(&self, set: &Set) -> Contender {
+        let mut contender = self.base.clone();
+        for (axis, value) in set {
+            contender = axes::without(&contender, axis);
+            axes::put(&mut contender, axis, value);
+        }
+        contender.label = axes::label(&contender);
+        contender
+    }
+
+    /// All options of a set as typed: `mkfs.xfs -l size=256m, mount -o noatime, scheduler bfq`.
+    pub fn in_words(&self, set: &Set) -> String {
+        let contender = self.contender(set);
+        let typed = staging::typed(&self.filesystem, &contender);
+        let mut parts = Vec::new();
+        if !typed.mkfs.is_empty() {
+            parts.push(format!("{} {}", typed.program, typed_line(&typed.mkfs)));
+        }
+        if !typed.mount.is_empty() {
+            parts.push(format!("mount -o {}", typed.mount.join(",")));
+        }
+        parts.extend(contender.scheduler.iter().map(|name| format!("scheduler {name}")));
+        parts.extend(contender.device.iter().map(|(name, value)| format!("queue {name}={value}")));
+        if parts.is_empty() { "the defaults".into() } else { parts.join(", ") }
+    }
+
+    /// Options worth trying, before any is tried.
+    fn factors(&self, allow_less_safe: bool) -> Vec<(Factor, bool)> {
+        let listed = self.filesystem.tune.iter().map(|one| {
+            let (axis, values, why) = (one.axis.clone(), one.values.clone(), one.why.clone());
+            (Factor { axis, values, why, needs: one.needs.clone() }, one.less_safe)
+        });
+        let common = COMMON.into_iter().map(|(axis, values, less_safe, why)| {
+            let values = values.iter().map(|value| (*value).to_owned()).collect();
+            (Factor { axis: axis.into(), values, why: why.into(), needs: Set::new() }, less_safe)
+        });
+        let mut factors: Vec<(Factor, bool)> =
+            listed.chain(common).filter(|(_, less_safe)| allow_less_safe || !less_safe).collect();
+        for (factor, _) in &mut factors {
+            let now = axes::value(&self.base, &factor.axis);
+            factor.values.retain(|value| Some(value) != now.as_ref());
+            // What the user has set may be worse than the default; only mount options can be taken back here.
+            if now.is_some() && factor.axis.starts_with("mount.") {
+                factor.values.push(axes::DEFAULT.into());
+            }
+        }
+        factors.sort_by_key(|(_, less_safe)| *less_safe);
+        factors
+    }
+}
+
+/// Words as typed in a shell, with quotes only where a shell needs them: `-l size=256m`.
+pub fn typed_line(words: &[String]) -> String {
+    let plain =
+        |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_=,.:^+%@/".contains(letter));
+    let quoted = |word: &String| if plain(word) { word.clone() } else { shell_words::quote(word).into_owned() };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads options as a user types them: words for mkfs, and mount options after `-o`.
+fn read_options(options: &str, base: &mut Contender) -> Result<(), Failure> {
+    let words = shell_words::split(options)
+        .map_err(|error| Failure::usage(format!("--against {options}: {error}; close the quotes")))?;
+    let mut words = words.into_iter();
+    let mut mount: Vec<String> = Vec::new();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("-o") {
+            Some("") => mount.push(
+                words
+                    .next()
+                    .ok_or_else(|| Failure::usage(format!("--against {options}: -o has no mount options after it")))?,
+            ),
+            Some(list) => mount.push(list.to_owned()),
+            None => base.mkfs.push(word),
+        }
+    }
+    base.mount = mount.join(",");
+    Ok(())
+}
+
+/// Makes and mounts each value once on a small image, and leaves out what is refused, ignored, or less safe without permission.
+/// `None`: the user stopped it.
+///
+/// # Errors
+/// The baseline itself cannot be made or mounted.
+pub fn try_out(
+    subject: &Subject,
+    registry: &Registry,
+    place: &Where,
+    allow_less_safe: bool,
+    stop: &Stop,
+) -> Result<Option<Tried>, Failure> {
+    let mut target = Target::open(registry, place, &Journal::new())?;
+    let (class, scheduler) = tried(&mut target, &subject.base)?;
+    let excludes = subject.filesystem.excludes.iter().map(|rule| rule.when.clone()).collect();
+    let space = Space { factors: Vec::new(), excludes, base: of_base(&subject.base) };
+    let mut found = Tried { space, less_safe: Vec::new(), left_out: Vec::new(), made: 1 };
+    for (mut factor, less_safe) in subject.factors(allow_less_safe) {
+        let mut values = Vec::new();
+        for value in std::mem::take(&mut factor.values) {
+            if stop() {
+                return Ok(None);
+            }
+            if factor.axis == "scheduler" && scheduler.as_ref() == Some(&value) {
+                continue;
+            }
+            let set: Set = factor.needs.clone().into_iter().chain([(factor.axis.clone(), value.clone())]).collect();
+            found.made += 1;
+            let its = match found.space.is_excluded(&set) {
+                true => Err("it cannot be combined with the options that you have".to_owned()),
+                false => tried(&mut target, &subject.contender(&set)).map_err(|error| error.to_string()),
+            };
+            let weaker = its.as_ref().is_ok_and(|(its, _)| is_weaker(its, &class));
+            let why = match its {
+                Ok((its, _)) if weaker && !allow_less_safe => format!("it is less safe ({})", its.badge()),
+                Ok(_) => {
+                    if less_safe || weaker {
+                        found.less_safe.push((factor.axis.clone(), value.clone(), factor.why.clone()));
+                    }
+                    values.push(value);
+                    continue;
+                }
+                Err(why) => why,
+            };
+            found.left_out.push(left_out(&format!("{}={value}", factor.axis), &why));
+        }
+        if !values.is_empty() {
+            found.space.factors.push(Factor { values, ..factor });
+        }
+    }
+    exclude_pairs(subject, &mut target, &mut found, stop);
+    Ok((!stop()).then_some(found))
+}
+
+/// Tries pairs of mkfs settings, whose limits depend on each other and on the size of the device: a log must fit into an allocation group.
+fn exclude_pairs(subject: &Subject, target: &mut Target, found: &mut Tried, stop: &Stop) {
+    let is_mkfs = |at: &usize| found.space.factors[*at].axis.starts_with("mkfs.");
+    let mkfs: Vec<usize> = (0..found.space.factors.len()).filter(is_mkfs).collect();
+    let values = |at: &usize| (0..found.space.factors[*at].values.len()).map(|value| (*at, value)).collect::<Vec<_>>();
+    let all: Vec<(usize, usize)> = mkfs.iter().flat_map(values).collect();
+    let mut pairs = 0;
+    for (place, (first, its)) in all.iter().enumerate() {
+        for (second, other) in all[place + 1..].iter().filter(|(second, _)| second != first) {
+            let one = found.space.with(&Set::new(), *first, *its);
+            let Some(set) = one.and_then(|one| found.space.with(&one, *second, *other)) else { continue };
+            if pairs == MOST_PAIRS || stop() {
+                return;
+            }
+            pairs += 1;
+            found.made += 1;
+            let Err(error) = tried(target, &subject.contender(&set)) else { continue };
+            let pair = |factor: usize, value: usize| {
+                let factor = &found.space.factors[factor];
+                (factor.axis.clone(), factor.values[value].clone())
+            };
+            let both = Set::from([pair(*first, *its), pair(*second, *other)]);
+            let words = both.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(" with ");
+            found.left_out.push(left_out(&words, &error.to_string()));
+            found.space.excludes.push(both);
+        }
+    }
+}
+
+/// A sentence on what is left out; the reason without the contender's name before it.
+fn left_out(what: &str, why: &str) -> String {
+    let why = why.split_once(": cannot ").map_or_else(|| why.to_owned(), |(_, rest)| format!("it cannot {rest}"));
+    format!("{what} is left out: {}", text::shortened(&why, REASON))
+}
+
+/// What the baseline requests, by axis.
+fn of_base(base: &Contender) -> Set {
+    let of_mount = base.mount_options().into_iter().map(|option| match option.split_once('=') {
+        Some((name, value)) => (format!("mount.{name}"), value.to_owned()),
+        None => (format!("mount.{option}"), "on".to_owned()),
+    });
+    of_mount.collect()
+}
+
+/// Makes, mounts and closes a contender: its durability class and its scheduler.
+fn tried(target: &mut Target, contender: &Contender) -> Result<(Durability, Option<String>), StagingError> {
+    let stage = target.stage(contender)?;
+    let found = stage.found();
+    let shown = (found.durability.clone(), found.scheduler.clone());
+    stage.close()?;
+    Ok(shown)
+}
+
+/// Whether a class promises less than another in any respect.
+fn is_weaker(its: &Durability, than: &Durability) -> bool {
+    let lost = |now: Option<bool>, before: Option<bool>| before == Some(true) && now == Some(false);
+    let order = |mode: DataMode| match mode {
+        DataMode::Writeback => 0,
+        DataMode::Ordered => 1,
+        DataMode::Atomic | DataMode::Unknown => 2,
+    };
+    lost(its.flushes, than.flushes)
+        || order(its.data) < order(than.data)
+        || (its.journal == Journaling::None && than.journal != Journaling::None)
+        || lost(its.checksums_data, than.checksums_data)
+        || lost(its.checksums_metadata, than.checksums_metadata)
+        || lost(its.copy_on_write, than.copy_on_write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(name: &str, against: Option<&str>) -> Subject {
+        Subject::of(name, against, &Registry::embedded().expect("good")).expect("a subject")
+    }
+
+    fn set(values: &[(&str, &str)]) -> Set {
+        values.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn options_are_shown_as_they_are_typed_on_top_of_those_of_the_user() {
+        let xfs = subject("xfs", Some("-m reflink=0 -o noatime,logbsize=64k"));
+        let shown = xfs.in_words(&set(&[("mkfs.log_size", "256m"), ("mount.logbsize", "256k"), ("scheduler", "bfq")]));
+        assert_eq!(shown, "mkfs.xfs -m reflink=0 -l size=256m, mount -o noatime,logbsize=256k, scheduler bfq");
+        assert_eq!(subject("ext4", None).in_words(&Set::new()), "the defaults");
+    }
+
+    #[test]
+    fn less_safe_options_are_tried_only_on_request_and_last() {
+        let ext4 = subject("ext4", None);
+        let axes = |allow| ext4.factors(allow).into_iter().map(|(factor, _)| factor.axis).collect::<Vec<_>>();
+        assert!(!axes(false).iter().any(|axis| axis == "mount.nobarrier" || axis == "device.flushes"));
+        assert_eq!(axes(true).last().map(String::as_str), Some("device.flushes"));
+    }
+
+    #[test]
+    fn what_the_user_has_is_not_tried_again_but_its_default_is() {
+        let xfs = subject("xfs", Some("-onoatime,logbsize=64k"));
+        let factors = xfs.factors(false);
+        let values = |axis: &str| {
+            factors.iter().find(|(factor, _)| factor.axis == axis).map(|(factor, _)| factor.values.join(" "))
+        };
+        assert_eq!(values("mount.logbsize").as_deref(), Some("256k default"));
+        assert_eq!(values("mount.noatime").as_deref(), Some("default"));
+        assert_eq!(xfs.contender(&set(&[("mount.noatime", "default")])).mount, "logbsize=64k");
+    }
+
+    #[test]
+    fn a_filesystem_without_options_and_options_without_an_end_are_refused() {
+        let registry = Registry::embedded().expect("good");
+        let refused = |name: &str, against| Subject::of(name, against, &registry).err().expect("refused").text;
+        assert!(refused("ext2", None).contains("ext4"));
+        assert!(refused("xfs", Some("-o")).contains("-o has no mount options"));
+        assert!(refused("xfs", Some("'")).contains("close the quotes"));
+    }
+
+    #[test]
+    fn a_class_is_weaker_if_any_promise_is() {
+        let class = Durability {
+            flushes: Some(true),
+            data: DataMode::Ordered,
+            journal: Journaling::Metadata,
+            ..Durability::unknown()
+        };
+        let weaker = |its: Durability| is_weaker(&its, &class);
+        assert!(weaker(Durability { flushes: Some(false), ..class.clone() }));
+        assert!(weaker(Durability { data: DataMode::Writeback, ..class.clone() }));
+        assert!(weaker(Durability { journal: Journaling::None, ..class.clone() }));
+        assert!(!weaker(Durability { data: DataMode::Atomic, journal: Journaling::Data, ..class.clone() }));
+    }
+}

@@ -1,0 +1,110 @@
+//! `bakeoff tune`: the best options of a filesystem for some work, found and confirmed.
+//! In: [`TuneArgs`]. Out: stages in databases of their own, the answer as text or JSON, and a plan that repeats the comparison.
+
+use crate::args::{TuneArgs, What};
+use crate::catalogue::Catalogue;
+use crate::failure::{Failure, given};
+use crate::session::{STOPPED, stop_on_signals};
+use crate::tuning::{Answer, StageView, Stages, Subject, Tried, try_out, what};
+use crate::{json, place, resolve, scratch, text};
+use records::{Contender, Place, ResolvedPlan};
+use runner::Stop;
+use staging::{Registry, Where};
+use std::path::{Path, PathBuf};
+use system::create::Folder;
+use tune::{Search, Set};
+use workload::quantity::parse_duration;
+
+/// Bytes of the image on which options are tried before a search on a device.
+const TRIED_ON: u64 = 2 << 30;
+/// Seconds of the budget for each filesystem that is made to try options. Not the measured time, so that a continued search decides alike.
+const TRIED_SECONDS: f64 = 0.5;
+
+/// Searches, and prints what was found.
+pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
+    let budget = given("--budget", &args.budget, parse_duration)?.as_secs_f64();
+    let registry = Catalogue::with(&[], &args.filesystems)?.filesystems.may_run();
+    let subject = Subject::of(&args.filesystem, args.against.as_deref(), &registry)?;
+    if !system::process::is_root() {
+        return Err(Failure::new(format!("tuning {}: it formats filesystems; run it as root", args.filesystem)));
+    }
+    // All values together need not fit on parts of one device: no stage has them all.
+    let all = What { split: false, ..what(args, every_value(&subject)) };
+    let (plan, catalogue) = resolve::plan(&all)?;
+    let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-tune-{}", args.filesystem)));
+    Folder::make(&folder)
+        .map_err(|error| Failure::new(format!("making the folder {} (--output): {error}", folder.display())))?;
+    let stop = stop_on_signals()?;
+    let Some(tried) = tried(args, &subject, (&plan, &registry), &stop)? else { return Ok(stopped(&folder)) };
+    let spent = TRIED_SECONDS * f64::from(tried.made);
+    let failed = |why: String| Failure::new(format!("tuning {} with --budget {}: {why}", args.filesystem, args.budget));
+    let mut search = Search::new(tried.space.clone(), (budget, spent), judge::MARGIN).map_err(failed)?;
+    let image = match &plan.place {
+        Place::Image { bytes, .. } => Some(bytes.to_string()),
+        _ => None,
+    };
+    let stages = Stages { args, subject: &subject, image, folder: folder.clone() };
+    let mut views = Vec::new();
+    while let Some(stage) = search.stage().cloned() {
+        let done = match stages.run(&stage) {
+            Ok(Some(done)) => done,
+            Ok(None) => return Ok(stopped(&folder)),
+            // A run that is stopped before its first trial ends with an error.
+            Err(_) if stop() => return Ok(stopped(&folder)),
+            Err(failure) => return Err(failure),
+        };
+        search.take(&done.results, done.seconds).map_err(failed)?;
+        let (name, sets) = (stage.kind.name(), stage.sets.len());
+        views.push(StageView { name, sets, rounds: stage.rounds, seconds: done.seconds, database: done.database });
+    }
+    let outcome = search.outcome().ok_or_else(|| Failure::new("the search ended without an outcome"))?;
+    let (subject, tried, search) = (&subject, &tried, &search);
+    let against = args.against.as_deref();
+    let answer = Answer { subject, against, tried, search, outcome, stages: views, plan: &plan, folder: &folder };
+    answer.write_plan(&catalogue)?;
+    let tuned = answer.data();
+    if args.json {
+        json::print(&tuned)?;
+    } else {
+        print!("{}", tuned.text(text::width()));
+    }
+    Ok(0)
+}
+
+/// The baseline and each value by itself: what the place must be able to hold.
+fn every_value(subject: &Subject) -> Vec<Contender> {
+    let mut contenders = vec![subject.base.clone()];
+    for one in &subject.filesystem.tune {
+        for value in &one.values {
+            let set: Set = one.needs.clone().into_iter().chain([(one.axis.clone(), value.clone())]).collect();
+            contenders.push(subject.contender(&set));
+        }
+    }
+    contenders
+}
+
+/// Tries every value once on an image, beside the place of the search. `None`: the user stopped it.
+fn tried(
+    args: &TuneArgs,
+    subject: &Subject,
+    (plan, registry): (&ResolvedPlan, &Registry),
+    stop: &Stop,
+) -> Result<Option<Tried>, Failure> {
+    for note in place::clean_before(plan)? {
+        eprintln!("{note}");
+    }
+    let bytes = if let Place::Image { bytes, .. } = &plan.place { *bytes } else { TRIED_ON };
+    let place = Where::Image { bytes, folder: scratch::folder(args.scratch.as_deref())? };
+    eprintln!("Trying each option once on an image.");
+    let tried = try_out(subject, registry, &place, args.allow_less_safe, stop)?;
+    for sentence in tried.iter().flat_map(|tried| &tried.left_out) {
+        eprint!("{}", text::wrapped(sentence, text::width(), "", "  "));
+    }
+    Ok(tried)
+}
+
+fn stopped(folder: &Path) -> u8 {
+    let folder = folder.display();
+    eprintln!("Stopped. Stages and trials so far are kept in {folder}; the same command continues.");
+    STOPPED
+}
