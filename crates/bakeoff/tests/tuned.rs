@@ -1,0 +1,98 @@
+//! `bakeoff tune` from end to end on images: the structure of its answer, interruption, continuation and refusals. No test asserts a time.
+
+mod support;
+
+use ledger::{Access, Ledger};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+use support::{Place, leftovers, root, until};
+
+const WORK: &str = "tune mini --for small-files --set files=60 --set some=20 --filesystems mini.toml --image 256MiB \
+                    --scratch . --output found --budget 3m --plain --json";
+
+/// ext4 under another name, with few options: one that works, one that its kernel refuses, one that is less safe.
+fn place() -> Place {
+    let place = Place::new();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filesystems/ext4.toml");
+    let text = std::fs::read_to_string(file).expect("ext4 is described");
+    let (described, _) = text.split_once("\n[[tune]]").expect("ext4 is tuned");
+    let entry = |axis: &str, values: &str, more: &str| {
+        format!("\n[[tune]]\naxis = \"{axis}\"\nvalues = [{values}]\nwhy = \"A test.\"\n{more}")
+    };
+    let options = entry("mount.noatime", "\"on\"", "")
+        + &entry("mount.inode_readahead_blks", "\"7\"", "")
+        + &entry("mount.nodelalloc", "\"on\"", "")
+        + &entry("mount.nobarrier", "\"on\"", "less_safe = true\n");
+    place.write("mini.toml", &(described.to_owned() + &options));
+    place
+}
+
+fn answer(output: &support::Printed) -> Value {
+    serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{error}: {output:#?}"))
+}
+
+#[test]
+fn a_search_that_is_stopped_continues_and_ends_with_a_confirmed_answer() {
+    if !root("tuning") {
+        return;
+    }
+    let place = place();
+    let mut child = place.start(WORK);
+    until(Duration::from_secs(120), "the screening", || place.path("found/screen.db").exists().then_some(()));
+    let stopped = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(stopped.is_ok_and(|status| status.success()));
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+
+    let first = place.bakeoff(WORK).well();
+    let found = answer(&first);
+    assert!(found["schema"] == "bakeoff-tune" && found["filesystem"] == "mini", "{found}");
+    let stages: Vec<&str> =
+        found["stages"].as_array().expect("stages").iter().map(|one| one["name"].as_str().expect("a name")).collect();
+    assert_eq!((stages[0], stages[1], stages[stages.len() - 1]), ("pilot", "screen", "confirm"));
+    for stage in found["stages"].as_array().expect("stages") {
+        let file = place.path(stage["database"].as_str().expect("a file"));
+        let runs = Ledger::open(&file, Access::Read).and_then(|ledger| ledger.runs()).expect("a database");
+        assert_eq!(runs.len(), 1, "{stage}");
+    }
+    let left_out = found["left_out"].to_string();
+    assert!(left_out.contains("mount.inode_readahead_blks=7 is left out"), "{left_out}");
+    let searched = found["searched"].to_string();
+    assert!(searched.contains("mount.noatime") && !searched.contains("nobarrier"), "{searched}");
+    let (low, high) = (found["best"]["low"].as_f64().expect("low"), found["best"]["high"].as_f64().expect("high"));
+    assert!(low < high && found["gain"] == (low > 1.03), "{found}");
+    assert!(found["mkfs"].as_str().is_some_and(|line| line.starts_with("mkfs.ext4 ") && line.ends_with("DEVICE")));
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+
+    let again = answer(&place.bakeoff(WORK).well());
+    for key in ["best", "runner_up", "gain", "searched", "stages"] {
+        assert_eq!(again[key], found[key], "finished stages are read, and decide the same");
+    }
+    let planned = place.bakeoff("plan found/tuned.toml --filesystems mini.toml --scratch .").well();
+    assert!(planned.out.contains("mini-defaults") && planned.out.contains("mini-tuned"), "{}", planned.out);
+    place.bakeoff(&WORK.replace("files=60", "files=61")).refused(&["other options or other work", "--output"]);
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
+    if !root("tuning") {
+        return;
+    }
+    let place = place();
+    let refused = |words: &str, expected: &[&str]| {
+        place.bakeoff(&format!("{words} --scratch . --output found --plain")).refused(expected);
+        assert!(!place.path("found/pilot.db").exists(), "{words}");
+    };
+    refused("tune ext2 --for small-files", &["ext2", "[[tune]]", "btrfs, ext4, xfs"]);
+    refused("tune exr4 --for small-files", &["exr4"]);
+    refused("tune ext4 --for smal-files", &["smal-files", "small-files"]);
+    refused("tune ext4 --for small-files --budget soon", &["--budget soon"]);
+    refused("tune ext4 --for small-files --against -o", &["--against -o", "no mount options"]);
+    refused("tune ext4 --for small-files --against --device=/dev/sda", &["--device"]);
+    refused("tune ext4", &["--for"]);
+    place
+        .bakeoff(&WORK.replace("--budget 3m", "--budget 5s").replace(" --output found", " --output short"))
+        .refused(&["--budget 5s", "allow at least"]);
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
