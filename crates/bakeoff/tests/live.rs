@@ -88,7 +88,8 @@ fn the_news_are_those_of_the_run_and_its_report() {
     let all = Material::read(&ledger, None).expect("a run");
     let trials = all.trials.iter().filter(|trial| trial.block < 3).cloned().collect();
     let view = View::of(&Material::new(all.run.clone(), all.contenders.clone(), trials)).expect("it is judged");
-    let rows = &view.workloads[0].rows;
+    // One mkdir has no rank.
+    let rows: Vec<_> = view.workloads[0].rows.iter().filter(|row| row.key != "create-folder:cold").collect();
     let operations = last["standings"]["operations"].as_array().expect("a list");
     assert_eq!((operations.len(), &last["standings"]["block"]), (rows.len(), &json!(3)));
     for operation in operations {
