@@ -62,6 +62,7 @@ pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use rank::RULES;
 pub use sessions::ANOTHER_TIME;
+pub use short::operations as too_short;
 pub use steady::steady_state;
 pub use stopping_rule::decide;
 pub use verdict::{

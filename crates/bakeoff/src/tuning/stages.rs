@@ -177,9 +177,10 @@ fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure
 
 /// Rows that stand for a workload.
 fn rows(table: &Table, work: &str) -> Vec<usize> {
+    let short = judge::too_short(table);
     let own = |at: &usize| {
         let operation = &table.operations[*at];
-        operation.id.workload == work && !operation.secondary
+        operation.id.workload == work && !operation.secondary && !short.contains(at)
     };
     let all: Vec<usize> = (0..table.operations.len()).filter(own).collect();
     let sums: Vec<usize> = all.iter().copied().filter(|at| table.operations[*at].summary).collect();
@@ -235,6 +236,15 @@ mod tests {
         assert!(found[0].is_none());
         let other = found[1].expect("measured");
         assert!((other.log + 1.25_f64.ln()).abs() < 1e-9, "{other:?}");
+        let mut unranked = table(1.25);
+        unranked.operations.push(Operation {
+            unranked: true,
+            ..Operation { id: OperationId::new("b", "mkdir", "cold"), ..unranked.operations[2].clone() }
+        });
+        let cells =
+            [Cell { operation: 3, ..unranked.cells[4].clone() }, Cell { operation: 3, ..unranked.cells[5].clone() }];
+        unranked.cells.extend(cells);
+        assert_eq!(results(&unranked, 2).expect("judged")[1].map(|one| one.log), Some(other.log), "it has no rank");
         let mut lost = table(1.25);
         lost.cells.pop();
         assert_eq!(results(&lost, 2).expect("judged")[1], None, "a workload is missing");
