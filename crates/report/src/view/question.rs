@@ -32,11 +32,11 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     if view.workloads.is_empty() {
         return super::device::headline(view).map(Asked::plain);
     }
-    if let Some(axis) = only_axis(view) {
-        return of_layers(view).or_else(|| of_axis(view, axis, group));
-    }
     if let Some(asked) = of_layers(view) {
         return Some(asked);
+    }
+    if let Some(axis) = only_axis(view) {
+        return of_axis(view, axis, group);
     }
     let [only] = group.order.as_slice() else { return None };
     let own = view.contenders.iter().position(|contender| contender.index == *only)?;
