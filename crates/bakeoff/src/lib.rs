@@ -65,16 +65,7 @@ use std::process::ExitCode;
 /// The program: parses its arguments, carries them out, and returns its exit status.
 pub fn main() -> ExitCode {
     let arguments = help::parsed().unwrap_or_else(|refused| misunderstood(&refused));
-    if matches!(
-        arguments.verb,
-        Verb::Run(_)
-            | Verb::Resume(_)
-            | Verb::Shard(_)
-            | Verb::Tune(_)
-            | Verb::Powercut(_)
-            | Verb::Faults(_)
-            | Verb::Clean(_)
-    ) {
+    if measures(&arguments.verb) || matches!(arguments.verb, Verb::Clean(_)) {
         out::go_on_unread();
     }
     if mounts(&arguments.verb) && !clients::are_there() {
@@ -94,15 +85,14 @@ pub fn main() -> ExitCode {
 /// Whether the verb mounts filesystems for this process alone: MPI clients exist already and work on the same mounts. `clean`
 /// unmounts leftovers where they are.
 fn mounts(verb: &Verb) -> bool {
+    measures(verb) || matches!(verb, Verb::Features(_))
+}
+
+/// Whether the verb measures contenders, which takes minutes.
+fn measures(verb: &Verb) -> bool {
     matches!(
         verb,
-        Verb::Run(_)
-            | Verb::Resume(_)
-            | Verb::Shard(_)
-            | Verb::Tune(_)
-            | Verb::Powercut(_)
-            | Verb::Faults(_)
-            | Verb::Features(_)
+        Verb::Run(_) | Verb::Resume(_) | Verb::Shard(_) | Verb::Tune(_) | Verb::Powercut(_) | Verb::Faults(_)
     )
 }
 
