@@ -237,10 +237,8 @@ mod tests {
         let other = found[1].expect("measured");
         assert!((other.log + 1.25_f64.ln()).abs() < 1e-9, "{other:?}");
         let mut unranked = table(1.25);
-        unranked.operations.push(Operation {
-            unranked: true,
-            ..Operation { id: OperationId::new("b", "mkdir", "cold"), ..unranked.operations[2].clone() }
-        });
+        let id = OperationId::new("b", "mkdir", "cold");
+        unranked.operations.push(Operation { id, unranked: true, ..unranked.operations[2].clone() });
         let cells =
             [Cell { operation: 3, ..unranked.cells[4].clone() }, Cell { operation: 3, ..unranked.cells[5].clone() }];
         unranked.cells.extend(cells);
