@@ -74,8 +74,7 @@ pub fn rows(table: &Table, series: &[Series], sessions: &Sessions) -> Vec<Row> {
         }
     }
     rows.retain(|row| row.ranked().next().is_some());
-    leave_out_unequal_work(table, &mut rows);
-    leave_out_short_work(table, &mut rows);
+    leave_out_unranked(table, &mut rows);
     rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
@@ -105,22 +104,17 @@ pub fn rows_of_ages(table: &Table, series: &[Series], sessions: &Sessions) -> Ve
         }
     }
     let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).filter(|row| row.members.len() > 1).collect();
-    leave_out_unequal_work(table, &mut rows);
-    leave_out_short_work(table, &mut rows);
+    leave_out_unranked(table, &mut rows);
     rows.iter_mut().for_each(|row| row.fit(sessions));
     rows
 }
 
-fn leave_out_unequal_work(table: &Table, rows: &mut Vec<Row>) {
-    let doubts = work::doubts(table);
+/// Leaves out rows whose contenders did unequal work, and those that are too short to rank.
+fn leave_out_unranked(table: &Table, rows: &mut Vec<Row>) {
+    let (doubts, short) = (work::doubts(table), short::operations(table));
     let unequal =
         |row: &Row| row.members.iter().any(|member| work::is_withheld(&doubts, row.operation, member.contender));
-    rows.retain(|row| !unequal(row));
-}
-
-fn leave_out_short_work(table: &Table, rows: &mut Vec<Row>) {
-    let short = short::operations(table);
-    rows.retain(|row| !short.contains(&row.operation));
+    rows.retain(|row| !short.contains(&row.operation) && !unequal(row));
 }
 
 impl Member {
