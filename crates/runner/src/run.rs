@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use system::touched::Hole;
+use system::touched::PageCache;
 use workload::outcome::Ceiling;
 
 /// Waits before retries of a ledger that refused temporarily.
@@ -109,7 +109,7 @@ struct State {
     /// Durations of trials.
     times: Times,
     /// Provides memory for files, if the host takes memory back.
-    hole: Option<Hole>,
+    memory: Option<PageCache>,
     /// Passes of each workload's phases in this round, per contender.
     passes: Vec<Vec<Passes>>,
 }
@@ -211,7 +211,7 @@ impl Run<'_> {
             ceiling: self.record()?.ceiling,
             ceilings: Ceilings::new(),
             times: Times::default(),
-            hole: Hole::open(Path::new(DISK)),
+            memory: PageCache::open(Path::new(DISK)),
             passes: Vec::new(),
         };
         for contender in self.ledger.contenders(self.id)? {
@@ -471,7 +471,7 @@ impl Run<'_> {
             repetitions,
             agent: &self.agent,
             ceiling: state.ceiling.as_ref(),
-            hole: state.hole.as_ref(),
+            memory: state.memory.as_ref(),
             stop: Arc::clone(&self.stop),
             clock: self.clock,
             passes: &state.passes[work][one.contender],

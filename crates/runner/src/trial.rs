@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use system::counters::{Evidence, Snapshot};
-use system::touched::Hole;
+use system::touched::PageCache;
 use workload::facts::{Compiled, PhaseEstimate, PhaseFacts};
 use workload::message::Lack;
 use workload::outcome::{Ceiling, PhaseOutcome};
@@ -49,7 +49,7 @@ pub struct Job<'a> {
     /// Ceiling of this machine's memory.
     pub ceiling: Option<&'a Ceiling>,
     /// Provides memory for files before each pass, if the host takes memory back.
-    pub hole: Option<&'a Hole>,
+    pub memory: Option<&'a PageCache>,
     /// Whether the user asked to stop.
     pub stop: Stop,
     /// The clocks.
@@ -813,8 +813,8 @@ fn kept(
 
 /// Makes the host provide the memory that one of so many parts of a phase takes.
 fn provide_memory(stage: &dyn Staged, job: &Job, place: &Place, parts: u32) {
-    if let Some(hole) = job.hole.filter(|_| stage.machine().is_none()) {
-        hole.provide(memory_of_part(place.phase, job.work.estimate.phases.get(place.index), parts));
+    if let Some(memory) = job.memory.filter(|_| stage.machine().is_none()) {
+        memory.provide(memory_of_part(place.phase, job.work.estimate.phases.get(place.index), parts));
     }
 }
 
