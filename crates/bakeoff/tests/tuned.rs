@@ -63,6 +63,8 @@ fn a_search_that_is_stopped_continues_and_ends_with_a_confirmed_answer() {
     let (low, high) = (found["best"]["low"].as_f64().expect("low"), found["best"]["high"].as_f64().expect("high"));
     assert!(low < high && found["gain"] == (low > 1.03), "{found}");
     assert!(found["mkfs"].as_str().is_some_and(|line| line.starts_with("mkfs.ext4 ") && line.ends_with("DEVICE")));
+    let picture = std::fs::read_to_string(place.path(found["picture"].as_str().expect("a file"))).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.contains("mount.noatime=on"), "{picture}");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 
     let again = answer(&place.bakeoff(WORK).well());
@@ -89,6 +91,7 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
     refused("tune ext4 --for smal-files", &["smal-files", "small-files"]);
     refused("tune ext4 --for small-files --budget soon", &["--budget soon"]);
     refused("tune ext4 --for small-files --against -o", &["--against -o", "no mount options"]);
+    refused("tune ext4 --for small-files --axis mkfs.blocksize=4k", &["--axis mkfs.blocksize=4k", "block_size"]);
     refused("tune ext4 --for small-files --against --device=/dev/sda", &["--device"]);
     refused("tune ext4", &["--for"]);
     place

@@ -3,6 +3,7 @@
 //! Independent of how anything was measured.
 
 pub mod chart;
+pub mod effects;
 mod error;
 pub mod export;
 mod findings;

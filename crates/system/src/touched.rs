@@ -87,7 +87,8 @@ impl PageCache {
 
 /// Bytes of changed pages from which the kernel writes them to disks in the background, by /proc/vmstat; 0 if it does not show this.
 fn written_from(vmstat: &str) -> u64 {
-    let pages = vmstat.lines().find_map(|line| line.strip_prefix("nr_dirty_background_threshold ")?.trim().parse().ok());
+    let pages =
+        vmstat.lines().find_map(|line| line.strip_prefix("nr_dirty_background_threshold ")?.trim().parse().ok());
     pages.unwrap_or(0_u64).saturating_mul(rustix::param::page_size() as u64)
 }
 

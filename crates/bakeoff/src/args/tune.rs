@@ -9,6 +9,7 @@ use std::path::PathBuf;
 pub const TUNE_EXAMPLES: &str = "\
 Examples:
   bakeoff tune xfs --for small-files
+  bakeoff tune xfs --for mail --axis mkfs.log_size=64m,256m --axis scheduler
   bakeoff tune ext4 --for sqlite --budget 1h --on /dev/sdb
   bakeoff tune btrfs --for mail --against '-o compress=zstd,noatime'";
 
@@ -33,6 +34,9 @@ pub struct TuneArgs {
     /// Options that you have now, the baseline in place of the defaults: mkfs options, and mount options after -o, such as '-m reflink=0 -o noatime'
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
     pub against: Option<String>,
+    /// Options to search, in place of those that the description lists: NAME=VALUE,VALUE as for `run`, or NAME with its listed values
+    #[arg(long, value_name = "AXIS=VALUES")]
+    pub axis: Vec<String>,
     /// Also try options with which a crash may lose or damage more
     #[arg(long)]
     pub allow_less_safe: bool,

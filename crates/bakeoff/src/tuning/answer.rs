@@ -7,6 +7,7 @@ use crate::json;
 use crate::text;
 use crate::tuning::options::{Subject, Tried, typed_line};
 use records::{Contender, ResolvedPlan};
+use report::effects::{self, Effect, Effects};
 use report::view::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,8 +17,11 @@ use toml::{Table, Value};
 use tune::{Decision, Outcome, Search, Set};
 use workload::catalogue::WorkCatalogue;
 
-/// File of the plan in the folder of a search.
+/// Files of the plan and the picture in the folder of a search.
 const PLAN: &str = "tuned.toml";
+const PICTURE: &str = "effects.svg";
+/// Standard errors on each side of a 95 % interval of an effect; its errors are pooled over the sets, so the normal distribution serves.
+const ERRORS: f64 = 1.96;
 /// Folder for workloads of the user beside it.
 const WORKLOADS: &str = "workloads";
 
@@ -56,6 +60,8 @@ pub struct Tuned {
     stages: Vec<StageView>,
     /// The plan that repeats the comparison, for `bakeoff run`.
     plan: PathBuf,
+    /// Drawing of the effects of all options, with their intervals.
+    picture: PathBuf,
 }
 
 /// A set of options with its result in the confirmation.
@@ -174,6 +180,7 @@ impl Answer<'_> {
             gives_up: given_up.collect(),
             stages: self.stages,
             plan: self.folder.join(PLAN),
+            picture: self.folder.join(PICTURE),
         }
     }
 
@@ -256,6 +263,43 @@ fn queue(contender: &Contender) -> Vec<String> {
 }
 
 impl Tuned {
+    /// Effects as they are drawn: those of the search, and the confirmed ones.
+    fn effects(&self) -> Vec<Effects> {
+        let of_option = |one: &Searched| {
+            let (ratio, error) = (one.effect?, one.effect_error?);
+            let (low, high) = (ratio * (-ERRORS * error).exp(), ratio * (ERRORS * error).exp());
+            let name = format!("{}={}", one.axis, one.values.first()?);
+            Some(Effect { name, ratio, interval: (low, high) })
+        };
+        let of_set = |(name, set): (&str, &Found)| Effect {
+            name: name.to_owned(),
+            ratio: set.ratio,
+            interval: (set.low, set.high),
+        };
+        let mut searched: Vec<Effect> = self.searched.iter().filter_map(of_option).collect();
+        searched.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        let sets = [("best set", Some(&self.best)), ("second in the search", self.runner_up.as_ref())];
+        let confirmed = sets.into_iter().filter_map(|(name, set)| Some(of_set((name, set?)))).collect();
+        let group = |heading: &str, basis: String, effects| Effects { heading: (heading.to_owned(), basis), effects };
+        let rounds = plural(self.rounds as usize, "fresh round");
+        vec![
+            group("Each option, in the search", "Times faster by its first value; supports no claim.".into(), searched),
+            group("Sets of options, confirmed", format!("Times faster than the baseline, in {rounds}."), confirmed),
+        ]
+    }
+
+    /// Draws the effects into the folder of the search.
+    ///
+    /// # Errors
+    /// The picture cannot be written.
+    pub fn draw(&self) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::new(format!("writing {}: {error}", self.picture.display()));
+        let folder = self.picture.parent().unwrap_or(Path::new("."));
+        let title = format!("{} for {}", self.filesystem, self.workloads.join(", "));
+        let drawing = effects::svg(&title, &self.effects(), self.margin);
+        Folder::open(folder).and_then(|folder| folder.replace(PICTURE, drawing.as_bytes())).map_err(failed)
+    }
+
     /// The answer in a terminal of so many columns.
     pub fn text(&self, width: usize) -> String {
         let works = self.workloads.join(", ");
@@ -292,11 +336,19 @@ impl Tuned {
             }
         }
         out.push('\n');
-        let searched = self.searched.iter().map(|one| one.axis.as_str()).collect::<Vec<_>>().join(", ");
         let rounds = plural(self.rounds as usize, "round");
-        let basis =
-            format!("Intervals are of 95 %, from {rounds} that took no part in the search. Searched: {searched}.");
+        let basis = format!("Intervals are of 95 %, from {rounds} that took no part in the search.");
         out.push_str(&text::wrapped(&basis, width, "", "  "));
+        let effects = self.effects();
+        for group in effects.iter().filter(|group| !group.effects.is_empty()) {
+            out.push_str(&text::wrapped(&format!("{}. {}", group.heading.0, group.heading.1), width, "", "  "));
+            effects::lines(group, &effects, width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+        }
+        let unseen = self.searched.iter().filter(|one| one.effect.is_none()).map(|one| one.axis.as_str());
+        let unseen = unseen.collect::<Vec<_>>().join(", ");
+        if !unseen.is_empty() {
+            out.push_str(&text::wrapped(&format!("No effect of its own is known of {unseen}."), width, "", "  "));
+        }
         for sentence in &self.left_out {
             out.push_str(&text::wrapped(sentence, width, "", "  "));
         }
@@ -306,6 +358,7 @@ impl Tuned {
             let time = judge::duration(stage.seconds);
             out.push_str(&format!("  {}  ({sets}, {rounds}, {time})\n", stage.database.display()));
         }
+        out.push_str(&format!("Picture: {}\n", self.picture.display()));
         out.push_str(&format!("Once more: bakeoff run {}\n", self.plan.display()));
         out
     }
@@ -334,6 +387,7 @@ mod tests {
             gives_up: vec![],
             stages: vec![],
             plan: "tuned.toml".into(),
+            picture: "effects.svg".into(),
         }
     }
 
@@ -357,6 +411,26 @@ mod tests {
         assert!(shown.contains("a gain above 7 % is excluded for it, a smaller one is not."), "{shown}");
         assert!(!shown.contains("To use it"), "{shown}");
         assert!(tuned(1.0, 0.98, 1.02).text(200).contains("a gain above 3 % is excluded for it."));
+    }
+
+    #[test]
+    fn effects_are_shown_largest_first_and_options_without_one_are_named() {
+        let mut tuned = tuned(1.24, 1.15, 1.33);
+        let searched = |axis: &str, effect: Option<f64>| Searched {
+            axis: axis.into(),
+            values: vec!["on".into(), "other".into()],
+            why: String::new(),
+            effect,
+            effect_error: effect.map(|_| 0.01),
+        };
+        tuned.searched =
+            vec![searched("mount.a", Some(0.9)), searched("mount.b", Some(1.2)), searched("mount.c", None)];
+        let shown = tuned.text(100);
+        let line = |start: &str| shown.lines().find(|line| line.trim_start().starts_with(start)).expect(start);
+        assert!(shown.find("mount.b=on") < shown.find("mount.a=on"), "{shown}");
+        assert!(line("mount.b=on").contains("1.20x") && line("mount.b=on").contains("-o-"), "{shown}");
+        assert!(line("best set").contains("1.24x"), "{shown}");
+        assert!(shown.contains("No effect of its own is known of mount.c."), "{shown}");
     }
 
     #[test]

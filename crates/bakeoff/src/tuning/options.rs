@@ -7,7 +7,7 @@ use records::{Contender, DataMode, Durability, Journaling};
 use runner::Stop;
 use staging::{Filesystem, Registry, StagingError, Target, Where};
 use system::Journal;
-use tune::{Factor, Set, Space};
+use tune::{Factor, MOST_VALUES, Set, Space};
 
 /// Letters of a reason why a value is left out.
 const REASON: usize = 160;
@@ -33,6 +33,8 @@ pub struct Subject {
     pub base: Contender,
     /// Whether the baseline is the user's options.
     pub own: bool,
+    /// Axes to search in place of those of the description, each with its values; without values, those of the description.
+    pub asked: Vec<(String, Vec<String>)>,
 }
 
 /// What the trial of all values leaves.
@@ -51,15 +53,17 @@ impl Subject {
     /// The subject of a command line.
     ///
     /// # Errors
-    /// The filesystem is unknown or has no options to try; `--against` cannot be split into words.
-    pub fn of(name: &str, against: Option<&str>, registry: &Registry) -> Result<Self, Failure> {
+    /// The filesystem is unknown or has no options to try; `--against` cannot be split into words; an axis cannot be searched.
+    pub fn of(name: &str, against: Option<&str>, axes: &[String], registry: &Registry) -> Result<Self, Failure> {
         let filesystem = registry.get(name).map_err(|error| Failure::usage(format!("tuning {name}: {error}")))?.clone();
-        if filesystem.tune.is_empty() {
+        let asked = axes.iter().map(|text| read_axis(text, &filesystem)).collect::<Result<Vec<_>, _>>();
+        let asked = asked.map_err(Failure::usage)?;
+        if filesystem.tune.is_empty() && asked.is_empty() {
             let known: Vec<&str> =
                 registry.all().filter(|one| !one.tune.is_empty()).map(|one| one.name.as_str()).collect();
             let known = known.join(", ");
             return Err(Failure::usage(format!(
-                "tuning {name}: its description lists no options to try ([[tune]]); those of {known} do"
+                "tuning {name}: its description lists no options to try ([[tune]]); those of {known} do; or name options with --axis NAME=VALUES"
             )));
         }
         let mut base = Contender::plain(name);
@@ -67,7 +71,7 @@ impl Subject {
         if let Some(options) = against {
             read_options(options, &mut base)?;
         }
-        Ok(Self { filesystem, base, own })
+        Ok(Self { filesystem, base, own, asked })
     }
 
     /// The baseline with a set of options.
@@ -97,18 +101,14 @@ impl Subject {
         if parts.is_empty() { "the defaults".into() } else { parts.join(", ") }
     }
 
-    /// Options worth trying, before any is tried.
-    fn factors(&self, allow_less_safe: bool) -> Vec<(Factor, bool)> {
-        let listed = self.filesystem.tune.iter().map(|one| {
-            let (axis, values, why) = (one.axis.clone(), one.values.clone(), one.why.clone());
-            (Factor { axis, values, why, needs: one.needs.clone() }, one.less_safe)
-        });
-        let common = COMMON.into_iter().map(|(axis, values, less_safe, why)| {
-            let values = values.iter().map(|value| (*value).to_owned()).collect();
-            (Factor { axis: axis.into(), values, why: why.into(), needs: Set::new() }, less_safe)
-        });
-        let mut factors: Vec<(Factor, bool)> =
-            listed.chain(common).filter(|(_, less_safe)| allow_less_safe || !less_safe).collect();
+    /// Options to try, before any is tried, and whether each is less safe: those that the user asked for, or all that are known.
+    pub fn factors(&self, allow_less_safe: bool) -> Vec<(Factor, bool)> {
+        let known = self.known();
+        let mut factors: Vec<(Factor, bool)> = if self.asked.is_empty() {
+            known.into_iter().filter(|(_, less_safe)| allow_less_safe || !less_safe).collect()
+        } else {
+            self.asked.iter().map(|(axis, values)| asked(axis, values, &known)).collect()
+        };
         for (factor, _) in &mut factors {
             let now = axes::value(&self.base, &factor.axis);
             factor.values.retain(|value| Some(value) != now.as_ref());
@@ -120,6 +120,60 @@ impl Subject {
         factors.sort_by_key(|(_, less_safe)| *less_safe);
         factors
     }
+
+    /// What the description lists, and what every filesystem has.
+    fn known(&self) -> Vec<(Factor, bool)> {
+        let listed = self.filesystem.tune.iter().map(|one| {
+            let (axis, values, why) = (one.axis.clone(), one.values.clone(), one.why.clone());
+            (Factor { axis, values, why, needs: one.needs.clone() }, one.less_safe)
+        });
+        let common = COMMON.into_iter().map(|(axis, values, less_safe, why)| {
+            let values = values.iter().map(|value| (*value).to_owned()).collect();
+            (Factor { axis: axis.into(), values, why: why.into(), needs: Set::new() }, less_safe)
+        });
+        listed.chain(common).collect()
+    }
+}
+
+/// A factor that the user asked for: with what is known of its axis, and with the user's values if there are any.
+fn asked(axis: &str, values: &[String], known: &[(Factor, bool)]) -> (Factor, bool) {
+    let own = (Factor { axis: axis.into(), why: "Requested with --axis.".into(), ..Factor::default() }, false);
+    let (mut factor, less_safe) = known.iter().find(|(one, _)| one.axis == axis).cloned().unwrap_or(own);
+    if !values.is_empty() {
+        factor.values = values.to_vec();
+    }
+    (factor, less_safe)
+}
+
+/// Reads `--axis`: `mkfs.log_size=64m,128m`, or `mkfs.log_size` for the values of the description.
+fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(String, Vec<String>), String> {
+    let (name, values) = text.split_once('=').unwrap_or((text, ""));
+    let values: Vec<&str> = values.split(',').map(str::trim).filter(|value| !value.is_empty()).collect();
+    let listed = filesystem.tune.iter().any(|one| one.axis == name) || COMMON.iter().any(|(axis, ..)| *axis == name);
+    if values.is_empty() && !listed {
+        return Err(format!("--axis {text}: write NAME=VALUE,VALUE; {} lists no values for it", filesystem.name));
+    }
+    if values.len() > MOST_VALUES {
+        return Err(format!("--axis {text}: {} values; the limit is {MOST_VALUES}", values.len()));
+    }
+    let unknown = |setting: &str, known: Vec<String>| {
+        let hint = workload::did_you_mean(setting, known.iter().map(String::as_str));
+        format!("--axis {text}: {} has no such option{hint}", filesystem.name)
+    };
+    match name.split_once('.') {
+        Some(("mkfs", setting)) if !filesystem.settings.contains_key(setting) => {
+            return Err(unknown(setting, filesystem.settings.keys().cloned().collect()));
+        }
+        Some(("mount", option)) => match filesystem.known_mount_options() {
+            Some(known) if !known.contains(option) => return Err(unknown(option, known.into_iter().collect())),
+            _ => {}
+        },
+        Some(("mkfs" | "device", _)) => {}
+        _ if name == "scheduler" => {}
+        _ => return Err(format!("--axis {text}: a search varies mkfs.NAME, mount.NAME, scheduler and device.NAME")),
+    }
+    let read = values.iter().map(|value| workload::axes::read(name, value)).collect::<Result<_, _>>();
+    Ok((name.to_owned(), read.map_err(|problem| format!("--axis {text}: {problem}"))?))
 }
 
 /// Words as typed in a shell, with quotes only where a shell needs them: `-l size=256m`.
@@ -185,7 +239,9 @@ pub fn try_out(
             };
             let weaker = its.as_ref().is_ok_and(|(its, _)| is_weaker(its, &class));
             let why = match its {
-                Ok((its, _)) if weaker && !allow_less_safe => format!("it is less safe ({})", its.badge()),
+                Ok((its, _)) if (weaker || less_safe) && !allow_less_safe => {
+                    format!("it is less safe ({})", its.badge())
+                }
                 Ok(_) => {
                     if less_safe || weaker {
                         found.less_safe.push((factor.axis.clone(), value.clone(), factor.why.clone()));
@@ -237,7 +293,9 @@ fn exclude_pairs(subject: &Subject, target: &mut Target, found: &mut Tried, stop
 /// A sentence on what is left out; the reason without the contender's name before it.
 fn left_out(what: &str, why: &str) -> String {
     let why = why.split_once(": cannot ").map_or_else(|| why.to_owned(), |(_, rest)| format!("it cannot {rest}"));
-    format!("{what} is left out: {}", text::shortened(&why, REASON))
+    // mkfs.xfs prints all its options after an error.
+    let why = why.split("Usage:").next().unwrap_or_default().trim();
+    format!("{what} is left out: {}", text::shortened(why, REASON))
 }
 
 /// What the baseline requests, by axis.
@@ -279,7 +337,12 @@ mod tests {
     use super::*;
 
     fn subject(name: &str, against: Option<&str>) -> Subject {
-        Subject::of(name, against, &Registry::embedded().expect("good")).expect("a subject")
+        Subject::of(name, against, &[], &Registry::embedded().expect("good")).expect("a subject")
+    }
+
+    fn searching(name: &str, axes: &[&str]) -> Result<Subject, String> {
+        let axes: Vec<String> = axes.iter().map(|axis| (*axis).to_owned()).collect();
+        Subject::of(name, None, &axes, &Registry::embedded().expect("good")).map_err(|failure| failure.text)
     }
 
     fn set(values: &[(&str, &str)]) -> Set {
@@ -317,10 +380,46 @@ mod tests {
     #[test]
     fn a_filesystem_without_options_and_options_without_an_end_are_refused() {
         let registry = Registry::embedded().expect("good");
-        let refused = |name: &str, against| Subject::of(name, against, &registry).err().expect("refused").text;
+        let refused = |name: &str, against| Subject::of(name, against, &[], &registry).err().expect("refused").text;
         assert!(refused("ext2", None).contains("ext4"));
         assert!(refused("xfs", Some("-o")).contains("-o has no mount options"));
         assert!(refused("xfs", Some("'")).contains("close the quotes"));
+    }
+
+    #[test]
+    fn only_what_the_user_asks_for_is_searched_with_the_users_values_or_the_listed_ones() {
+        let xfs = searching("xfs", &["mkfs.log_size=64m,512m", "mount.logbsize"]).expect("a subject");
+        let shown: Vec<String> = xfs
+            .factors(false)
+            .into_iter()
+            .map(|(factor, _)| format!("{}={}", factor.axis, factor.values.join(",")))
+            .collect();
+        assert_eq!(shown, ["mkfs.log_size=64m,512m", "mount.logbsize=256k,64k"]);
+        assert!(xfs.factors(false)[0].0.why.contains("log"), "the reason is the description's");
+        let crc = searching("xfs", &["mkfs.crc=off"]).expect("a subject").factors(false);
+        assert!(crc[0].1 && crc[0].0.needs.contains_key("mkfs.reflink"), "still less safe, with what it needs");
+        assert!(searching("ext2", &["mkfs.block_size=1024"]).is_ok(), "named values need no list");
+    }
+
+    #[test]
+    fn a_value_that_is_left_out_has_a_reason_without_the_usage_of_mkfs() {
+        let why = "xfs: cannot be made: mkfs.xfs -l size=1g: log size 1g too large\nUsage: mkfs.xfs\n/* blocksize */ [-b size=num]";
+        let sentence = left_out("mkfs.log_size=1g", why);
+        assert_eq!(
+            sentence,
+            "mkfs.log_size=1g is left out: it cannot be made: mkfs.xfs -l size=1g: log size 1g too large"
+        );
+    }
+
+    #[test]
+    fn an_axis_that_cannot_be_searched_is_refused_with_the_nearest_name() {
+        let refused = |axis: &str| searching("xfs", &[axis]).err().expect("refused");
+        assert!(refused("mkfs.logsize=64m").contains("did you mean `log_size`"));
+        assert!(refused("mount.logbsise=64k").contains("did you mean `logbsize`"));
+        assert!(refused("kernel=6.12").contains("a search varies"));
+        assert!(refused("mkfs.block_size").contains("write NAME=VALUE"));
+        assert!(refused("mkfs.log_size=1,2,3,4,5,6,7,8,9").contains("the limit is 8"));
+        assert!(refused("device.read_ahead=much").contains("much"));
     }
 
     #[test]

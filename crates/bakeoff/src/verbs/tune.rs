@@ -24,12 +24,12 @@ const TRIED_SECONDS: f64 = 0.5;
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let budget = given("--budget", &args.budget, parse_duration)?.as_secs_f64();
     let registry = Catalogue::with(&[], &args.filesystems)?.filesystems.may_run();
-    let subject = Subject::of(&args.filesystem, args.against.as_deref(), &registry)?;
+    let subject = Subject::of(&args.filesystem, args.against.as_deref(), &args.axis, &registry)?;
     if !system::process::is_root() {
         return Err(Failure::new(format!("tuning {}: it formats filesystems; run it as root", args.filesystem)));
     }
     // All values together need not fit on parts of one device: no stage has them all.
-    let all = What { split: false, ..what(args, every_value(&subject)) };
+    let all = What { split: false, ..what(args, every_value(&subject, args.allow_less_safe)) };
     let (plan, catalogue) = resolve::plan(&all)?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-tune-{}", args.filesystem)));
     Folder::make(&folder)
@@ -63,6 +63,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let answer = Answer { subject, against, tried, search, outcome, stages: views, plan: &plan, folder: &folder };
     answer.write_plan(&catalogue)?;
     let tuned = answer.data();
+    tuned.draw()?;
     if args.json {
         json::print(&tuned)?;
     } else {
@@ -71,12 +72,14 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The baseline and each value by itself: what the place must be able to hold.
-fn every_value(subject: &Subject) -> Vec<Contender> {
+/// The baseline and each value of its own options by itself: what the place must be able to hold.
+fn every_value(subject: &Subject, allow_less_safe: bool) -> Vec<Contender> {
     let mut contenders = vec![subject.base.clone()];
-    for one in &subject.filesystem.tune {
-        for value in &one.values {
-            let set: Set = one.needs.clone().into_iter().chain([(one.axis.clone(), value.clone())]).collect();
+    let of_filesystem = |axis: &str| axis.starts_with("mkfs.") || axis.starts_with("mount.");
+    let factors = subject.factors(allow_less_safe);
+    for (factor, _) in factors.iter().filter(|(factor, _)| of_filesystem(&factor.axis)) {
+        for value in &factor.values {
+            let set: Set = factor.needs.clone().into_iter().chain([(factor.axis.clone(), value.clone())]).collect();
             contenders.push(subject.contender(&set));
         }
     }
