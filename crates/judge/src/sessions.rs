@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// Standard deviation of the logarithm of a ratio between two times, as assumed for a run that was measured without a pause.
 ///
-/// Of the quick plan (`results/answer.md`), ratios in pairs of runs 1 to 8 hours apart agreed within their own errors in 95 % of lines. Of pairs on
+/// Of the quick plan (`results/answer-2026-11-28.md`), ratios in pairs of runs 1 to 8 hours apart agreed within their own errors in 95 % of lines. Of pairs on
 /// different days, in other virtual machines of the same kind, 86 to 90 % did; with 7 % between times, 94 to 96 % do.
 pub const ANOTHER_TIME: f64 = 0.07;
 /// The same between the sessions of a table, where they do not show it.

@@ -26,8 +26,9 @@ const OPEN: &str = "#6b6b6b";
 const INK: &str = "#222222";
 const BAND: &str = "#e4efe4";
 
-/// Least and most columns for an interval in a terminal.
+/// Least and most columns for an interval in a terminal, and least columns for a long name.
 const COLUMNS: [usize; 2] = [21, 41];
+const LEAST_NAME: usize = 8;
 
 /// How many times faster something makes the work.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,7 +164,7 @@ pub fn lines(group: &Effects, groups: &[Effects], width: usize) -> Vec<String> {
     let longest = group.effects.iter().map(|effect| effect.name.width()).max().unwrap_or(0);
     let columns = width.saturating_sub(longest + 12).clamp(COLUMNS[0], COLUMNS[1]);
     let columns = columns - (columns + 1) % 2;
-    let names = longest.min(width.saturating_sub(columns + 12));
+    let names = longest.min(width.saturating_sub(columns + 12).max(LEAST_NAME));
     let at = |ratio: f64| (scale.at(ratio).0 * (columns - 1) as f64).round() as usize;
     let each = group.effects.iter().map(|effect| {
         let (low, high) = effect.interval;
@@ -237,6 +238,7 @@ mod tests {
         let lines = lines(&group, std::slice::from_ref(&group), 60);
         assert!(lines[0].ends_with('>') && lines[0].contains('<') && lines[0].contains('~'), "{lines:?}");
         assert!(lines[0].width() <= 60, "{lines:?}");
+        assert!(super::lines(&group, std::slice::from_ref(&group), 20)[0].starts_with("  mkfs.di~  "));
         assert_eq!(svg("t", std::slice::from_ref(&group), 0.03).matches("<path").count(), 2);
     }
 

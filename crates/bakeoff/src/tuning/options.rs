@@ -56,8 +56,12 @@ impl Subject {
     /// The filesystem is unknown or has no options to try; `--against` cannot be split into words; an axis cannot be searched.
     pub fn of(name: &str, against: Option<&str>, axes: &[String], registry: &Registry) -> Result<Self, Failure> {
         let filesystem = registry.get(name).map_err(|error| Failure::usage(format!("tuning {name}: {error}")))?.clone();
-        let asked = axes.iter().map(|text| read_axis(text, &filesystem)).collect::<Result<Vec<_>, _>>();
-        let asked = asked.map_err(Failure::usage)?;
+        let mut asked: Vec<(String, Vec<String>)> = Vec::new();
+        for text in axes {
+            let (name, values) = read_axis(text, &filesystem).map_err(Failure::usage)?;
+            asked.retain(|(known, _)| *known != name);
+            asked.push((name, values));
+        }
         if filesystem.tune.is_empty() && asked.is_empty() {
             let known: Vec<&str> =
                 registry.all().filter(|one| !one.tune.is_empty()).map(|one| one.name.as_str()).collect();
@@ -399,6 +403,8 @@ mod tests {
         let crc = searching("xfs", &["mkfs.crc=off"]).expect("a subject").factors(false);
         assert!(crc[0].1 && crc[0].0.needs.contains_key("mkfs.reflink"), "still less safe, with what it needs");
         assert!(searching("ext2", &["mkfs.block_size=1024"]).is_ok(), "named values need no list");
+        let twice = searching("xfs", &["mkfs.log_size=64m", "mkfs.log_size=512m"]).expect("a subject").factors(false);
+        assert_eq!(twice.iter().map(|(factor, _)| factor.values.join(",")).collect::<Vec<_>>(), ["512m"], "the last");
     }
 
     #[test]
