@@ -15,3 +15,8 @@ pub use raster::png;
 pub(crate) const LIBRARY: &str = include_str!("../assets/echarts/echarts.min.js");
 /// Converts values to the library's options; runs in the page and here.
 pub(crate) const CHARTS: &str = include_str!("../assets/charts.js");
+
+/// A place in a drawing, rounded to a tenth of a pixel.
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}

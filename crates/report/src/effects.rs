@@ -2,7 +2,10 @@
 //! In: groups of effects, and the margin up to which a difference does not matter. Out: a standalone SVG, or lines for a terminal; both on
 //! one logarithmic scale with 1 in the middle.
 
+use crate::chart::round;
 use crate::number;
+use crate::terminal::{left, right};
+use crate::wrap::cut;
 use maud::{Markup, PreEscaped, html};
 use unicode_width::UnicodeWidthStr;
 
@@ -15,10 +18,12 @@ const MARKS: [f64; 7] = [1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0];
 const WIDTH: f64 = 380.0;
 const SIDE: f64 = 16.0;
 const APART: f64 = 40.0;
-/// Heights: a heading, an effect (its name above its interval), the scale.
+/// Heights: the title, a heading, an effect (its name above its interval), the scale, the legend.
+const TITLE: f64 = 48.0;
 const HEADING: f64 = 44.0;
 const EFFECT: f64 = 40.0;
 const SCALE: f64 = 28.0;
+const LEGEND: f64 = 26.0;
 /// Colours: faster by more than the margin, slower by more, and what may be either. Text, lines, the margin's band.
 const FASTER: &str = "#0072b2";
 const SLOWER: &str = "#b34700";
@@ -29,6 +34,9 @@ const BAND: &str = "#e4efe4";
 /// Least and most columns for an interval in a terminal, and least columns for a long name.
 const COLUMNS: [usize; 2] = [21, 41];
 const LEAST_NAME: usize = 8;
+/// Columns of a figure, and of a line without its name and interval.
+const FIGURE: usize = 6;
+const BESIDE: usize = FIGURE + 6;
 
 /// How many times faster something makes the work.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,27 +74,32 @@ impl Scale {
         let share = ratio.max(f64::MIN_POSITIVE).ln() / self.0;
         (0.5 + share.clamp(-1.0, 1.0) / 2.0, share.abs() <= 1.0)
     }
+
+    /// Its place in the drawing.
+    fn x(&self, ratio: f64) -> f64 {
+        round(SIDE + self.at(ratio).0 * (WIDTH - 2.0 * SIDE))
+    }
 }
 
 /// The drawing as a standalone SVG. `margin` is a share: 0.03 for 3 %.
 pub fn svg(title: &str, groups: &[Effects], margin: f64) -> String {
     let scale = Scale::of(groups);
-    let heights = groups.iter().map(|group| HEADING + EFFECT * group.effects.len() as f64 + SCALE);
-    let tops = heights.scan(48.0, |top, height| {
-        let own = *top;
-        *top += height;
-        Some(own)
-    });
-    let tops: Vec<f64> = tops.collect();
-    let height = tops.last().copied().unwrap_or(48.0)
-        + groups.last().map_or(0.0, |group| HEADING + EFFECT * group.effects.len() as f64 + SCALE)
-        + 26.0;
+    let mut end = TITLE;
+    let drawn: Vec<Markup> = groups
+        .iter()
+        .map(|group| {
+            let top = end;
+            end += HEADING + EFFECT * group.effects.len() as f64 + SCALE;
+            drawn(group, top, &scale, margin)
+        })
+        .collect();
+    let height = end + LEGEND;
     let drawing = html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) } font-family="Inter, system-ui, sans-serif" font-size="13" role="img" aria-label=(title) {
             title { (title) }
             rect width=(WIDTH) height=(height) fill="#ffffff" {}
             text x=(SIDE) y="26" font-size="15" font-weight="600" fill=(INK) { (title) }
-            @for (group, top) in groups.iter().zip(&tops) { (drawn(group, *top, &scale, margin)) }
+            @for group in &drawn { (group) }
             text x=(SIDE) y=(height - 12.0) font-size="11" fill=(OPEN) {
                 "Lines: 95 % intervals. Band: within " (number::whole_percent(margin)) ", of no matter."
             }
@@ -98,14 +111,14 @@ pub fn svg(title: &str, groups: &[Effects], margin: f64) -> String {
 fn drawn(group: &Effects, top: f64, scale: &Scale, margin: f64) -> Markup {
     let first = top + HEADING;
     let end = first + EFFECT * group.effects.len() as f64;
-    let x = |ratio: f64| round(SIDE + scale.at(ratio).0 * (WIDTH - 2.0 * SIDE));
+    let x = |ratio: f64| scale.x(ratio);
     let (left, right) = (x(1.0 / (1.0 + margin)), x(1.0 + margin));
     html! {
         text x=(SIDE) y=(top + 18.0) font-weight="600" fill=(INK) { (group.heading.0) }
         text x=(SIDE) y=(top + 34.0) font-size="11" fill=(OPEN) { (group.heading.1) }
         rect x=(left) y=(first) width=(round(right - left)) height=(end - first) fill=(BAND) {}
         line x1=(x(1.0)) y1=(first) x2=(x(1.0)) y2=(end) stroke="#9a9a9a" {}
-        @for (mark, at) in marks(scale, x) {
+        @for (mark, at) in marks(scale) {
             line x1=(at) y1=(end) x2=(at) y2=(end + 4.0) stroke="#9a9a9a" {}
             text x=(at) y=(end + 17.0) font-size="11" text-anchor="middle" fill=(OPEN) { (mark) }
         }
@@ -116,11 +129,11 @@ fn drawn(group: &Effects, top: f64, scale: &Scale, margin: f64) -> Markup {
 }
 
 /// Figures of the scale that have room, with their places: away from 1 on both sides.
-fn marks(scale: &Scale, x: impl Fn(f64) -> f64) -> Vec<(String, f64)> {
+fn marks(scale: &Scale) -> Vec<(String, f64)> {
     let mut shown: Vec<(String, f64)> = Vec::new();
     for mark in MARKS.into_iter().filter(|mark| scale.at(*mark).1) {
         let sides = if mark == 1.0 { vec![1.0] } else { vec![mark, 1.0 / mark] };
-        let places: Vec<f64> = sides.iter().map(|side| x(*side)).collect();
+        let places: Vec<f64> = sides.iter().map(|side| scale.x(*side)).collect();
         let is_free = |place: &f64| {
             shown.iter().all(|(_, other)| (place - other).abs() >= APART) && *place > SIDE && *place < WIDTH - SIDE
         };
@@ -132,7 +145,7 @@ fn marks(scale: &Scale, x: impl Fn(f64) -> f64) -> Vec<(String, f64)> {
 }
 
 fn line(effect: &Effect, top: f64, scale: &Scale, margin: f64) -> Markup {
-    let x = |ratio: f64| round(SIDE + scale.at(ratio).0 * (WIDTH - 2.0 * SIDE));
+    let x = |ratio: f64| scale.x(ratio);
     let y = top + 28.0;
     let (low, high) = effect.interval;
     let colour = if low > 1.0 + margin {
@@ -158,13 +171,15 @@ fn line(effect: &Effect, top: f64, scale: &Scale, margin: f64) -> Markup {
     }
 }
 
-/// The same as lines of at most `width` columns, if that is 60 or more: name, estimate, and the interval with `o` at the estimate and `|` at 1.
+/// One of the groups as lines of at most `width` columns, if that is 60 or more: name, estimate, and the interval with `o` at the estimate and `|`
+/// at 1. Lines of all groups have the same scale and the same columns.
 pub fn lines(group: &Effects, groups: &[Effects], width: usize) -> Vec<String> {
     let scale = Scale::of(groups);
-    let longest = group.effects.iter().map(|effect| effect.name.width()).max().unwrap_or(0);
-    let columns = width.saturating_sub(longest + 12).clamp(COLUMNS[0], COLUMNS[1]);
+    let names = groups.iter().flat_map(|group| &group.effects).map(|effect| effect.name.width());
+    let longest = names.max().unwrap_or(0);
+    let columns = width.saturating_sub(longest + BESIDE).clamp(COLUMNS[0], COLUMNS[1]);
     let columns = columns - (columns + 1) % 2;
-    let names = longest.min(width.saturating_sub(columns + 12).max(LEAST_NAME));
+    let names = longest.min(width.saturating_sub(columns + BESIDE).max(LEAST_NAME));
     let at = |ratio: f64| (scale.at(ratio).0 * (columns - 1) as f64).round() as usize;
     let each = group.effects.iter().map(|effect| {
         let (low, high) = effect.interval;
@@ -175,25 +190,10 @@ pub fn lines(group: &Effects, groups: &[Effects], width: usize) -> Vec<String> {
         let ends = [(low, 0, '<'), (high, columns - 1, '>')];
         ends.into_iter().filter(|(ratio, ..)| !scale.at(*ratio).1).for_each(|(_, end, sign)| bar[end] = sign);
         let bar: String = bar.into_iter().collect();
-        let name = cut(&effect.name, names);
-        format!("  {name}{}  {:>6}  {}", " ".repeat(names - name.width()), times(effect.ratio), bar.trim_end())
+        let (name, figure) = (left(&cut(&effect.name, names), names), right(&times(effect.ratio), FIGURE));
+        format!("  {name}  {figure}  {}", bar.trim_end())
     });
     each.collect()
-}
-
-/// A name of at most so many columns.
-fn cut(name: &str, columns: usize) -> String {
-    if name.width() <= columns {
-        return name.to_owned();
-    }
-    let mut cut = String::new();
-    for letter in name.chars() {
-        if format!("{cut}{letter}~").width() > columns {
-            break;
-        }
-        cut.push(letter);
-    }
-    cut + "~"
 }
 
 fn times(ratio: f64) -> String {
@@ -202,11 +202,6 @@ fn times(ratio: f64) -> String {
 
 fn bare(ratio: f64) -> String {
     if ratio >= 9.995 { format!("{ratio:.0}") } else { format!("{ratio:.2}") }
-}
-
-/// Rounds to a tenth of a pixel.
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]
@@ -229,6 +224,10 @@ mod tests {
         assert_eq!(lines[0].find('|').map(|at| lines[0].find('-') > Some(at)), Some(true), "above 1: {lines:?}");
         assert!(lines[1].contains("-o-") && !lines[1].contains('|'), "the estimate hides the middle: {lines:?}");
         assert_eq!(lines[0].find('|'), lines[1].find('o'), "one scale: {lines:?}");
+        let long = Effects { effects: vec![effect("a much longer name", 1.2, (1.1, 1.3))], ..group.clone() };
+        let both = [group, long];
+        let places = both.each_ref().map(|group| super::lines(group, &both, 80)[0].find('|'));
+        assert_eq!(places[0], places[1], "and the same columns in all groups");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub use answer::answer;
 pub use features::feature_table;
 pub use pivot::pivot;
 pub use style::Style;
+pub(crate) use style::{left, right};
 pub use why::why;
 
 use crate::number;

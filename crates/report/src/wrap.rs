@@ -2,6 +2,7 @@
 //! In: text of any length. Out: lines that fit, measured in terminal columns.
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::UnicodeWidthStr;
 
 /// Breaks a text at spaces so that no line is wider than `width` columns (a longer word gets its own line); the first line begins with
 /// `first`, the others with `rest`. Runs of spaces and line ends count as one space.
@@ -21,10 +22,24 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String>
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// A text cut to this width.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for letter in text.chars() {
+        if format!("{short}{letter}").width() >= width {
+            break;
+        }
+        short.push(letter);
+    }
+    format!("{}~", short.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unicode_width::UnicodeWidthStr;
 
     #[test]
     fn no_line_is_wider_than_asked_and_nothing_is_lost() {

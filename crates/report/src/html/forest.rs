@@ -4,6 +4,7 @@
 //! by the names next to their lines, not by colour.
 
 use super::Line;
+use crate::chart::round;
 use crate::number;
 use crate::view::{CellView, RowView, Standing, View};
 use maud::{Markup, html};
@@ -167,9 +168,4 @@ fn spoken(view: &View, cells: &[&CellView]) -> String {
 fn short(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= room { name.into() } else { format!("{}…", letters[..room - 1].iter().collect::<String>()) }
-}
-
-/// Rounds to a tenth of a pixel.
-fn round(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }

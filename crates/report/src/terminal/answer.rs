@@ -7,6 +7,7 @@ use crate::number;
 use crate::view::{
     AgainstRow, AgainstView, CellView, ContenderView, CoursePoint, RowView, Standing, VariantsView, View, WorkloadView,
 };
+use crate::wrap::cut;
 use judge::{Change, SafetyClass};
 use unicode_width::UnicodeWidthStr;
 
@@ -378,19 +379,4 @@ fn legend_end(text: &mut String, view: &View, left_out: &[(usize, &str)], style:
     let more = if beyond.is_empty() { String::new() } else { format!("{}, ", beyond.join(" and ")) };
     let run = &view.run.id;
     text.push_str(&style.say(&format!("{more}figures and all tables: bakeoff show {run} --full"), "  "));
-}
-
-/// A text cut to this width.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for letter in text.chars() {
-        if format!("{short}{letter}").width() >= width {
-            break;
-        }
-        short.push(letter);
-    }
-    format!("{}~", short.trim_end())
 }
