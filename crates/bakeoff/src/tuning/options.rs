@@ -8,6 +8,7 @@ use runner::Stop;
 use staging::{Filesystem, Registry, StagingError, Target, Where};
 use system::Journal;
 use tune::{Factor, MOST_VALUES, Set, Space};
+use workload::axes::Axes;
 
 /// Letters of a reason why a value is left out.
 const REASON: usize = 160;
@@ -33,8 +34,8 @@ pub struct Subject {
     pub base: Contender,
     /// Whether the baseline is the user's options.
     pub own: bool,
-    /// Axes to search in place of those of the description, each with its values; without values, those of the description.
-    pub asked: Vec<(String, Vec<String>)>,
+    /// Options to try in place of the known ones, and whether each is less safe.
+    pub asked: Vec<(Factor, bool)>,
 }
 
 /// What the trial of all values leaves.
@@ -56,11 +57,11 @@ impl Subject {
     /// The filesystem is unknown or has no options to try; `--against` cannot be split into words; an axis cannot be searched.
     pub fn of(name: &str, against: Option<&str>, axes: &[String], registry: &Registry) -> Result<Self, Failure> {
         let filesystem = registry.get(name).map_err(|error| Failure::usage(format!("tuning {name}: {error}")))?.clone();
-        let mut asked: Vec<(String, Vec<String>)> = Vec::new();
+        let mut asked: Vec<(Factor, bool)> = Vec::new();
         for text in axes {
-            let (name, values) = read_axis(text, &filesystem).map_err(Failure::usage)?;
-            asked.retain(|(known, _)| *known != name);
-            asked.push((name, values));
+            let read = read_axis(text, &filesystem).map_err(|why| Failure::usage(format!("--axis {why}")))?;
+            asked.retain(|(other, _)| other.axis != read.0.axis);
+            asked.push(read);
         }
         if filesystem.tune.is_empty() && asked.is_empty() {
             let known: Vec<&str> =
@@ -107,11 +108,10 @@ impl Subject {
 
     /// Options to try, before any is tried, and whether each is less safe: those that the user asked for, or all that are known.
     pub fn factors(&self, allow_less_safe: bool) -> Vec<(Factor, bool)> {
-        let known = self.known();
-        let mut factors: Vec<(Factor, bool)> = if self.asked.is_empty() {
-            known.into_iter().filter(|(_, less_safe)| allow_less_safe || !less_safe).collect()
+        let mut factors = if self.asked.is_empty() {
+            known(&self.filesystem).filter(|(_, less_safe)| allow_less_safe || !less_safe).collect()
         } else {
-            self.asked.iter().map(|(axis, values)| asked(axis, values, &known)).collect()
+            self.asked.clone()
         };
         for (factor, _) in &mut factors {
             let now = axes::value(&self.base, &factor.axis);
@@ -124,60 +124,50 @@ impl Subject {
         factors.sort_by_key(|(_, less_safe)| *less_safe);
         factors
     }
-
-    /// What the description lists, and what every filesystem has.
-    fn known(&self) -> Vec<(Factor, bool)> {
-        let listed = self.filesystem.tune.iter().map(|one| {
-            let (axis, values, why) = (one.axis.clone(), one.values.clone(), one.why.clone());
-            (Factor { axis, values, why, needs: one.needs.clone() }, one.less_safe)
-        });
-        let common = COMMON.into_iter().map(|(axis, values, less_safe, why)| {
-            let values = values.iter().map(|value| (*value).to_owned()).collect();
-            (Factor { axis: axis.into(), values, why: why.into(), needs: Set::new() }, less_safe)
-        });
-        listed.chain(common).collect()
-    }
 }
 
-/// A factor that the user asked for: with what is known of its axis, and with the user's values if there are any.
-fn asked(axis: &str, values: &[String], known: &[(Factor, bool)]) -> (Factor, bool) {
-    let own = (Factor { axis: axis.into(), why: "Requested with --axis.".into(), ..Factor::default() }, false);
-    let (mut factor, less_safe) = known.iter().find(|(one, _)| one.axis == axis).cloned().unwrap_or(own);
-    if !values.is_empty() {
-        factor.values = values.to_vec();
-    }
-    (factor, less_safe)
+/// What a description lists, and what every filesystem has; and whether each is less safe.
+fn known(filesystem: &Filesystem) -> impl Iterator<Item = (Factor, bool)> {
+    let listed = filesystem.tune.iter().map(|one| {
+        let (axis, values, why) = (one.axis.clone(), one.values.clone(), one.why.clone());
+        (Factor { axis, values, why, needs: one.needs.clone() }, one.less_safe)
+    });
+    let common = COMMON.into_iter().map(|(axis, values, less_safe, why)| {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        (Factor { axis: axis.into(), values, why: why.into(), needs: Set::new() }, less_safe)
+    });
+    listed.chain(common)
 }
 
 /// Reads `--axis`: `mkfs.log_size=64m,128m`, or `mkfs.log_size` for the values of the description.
-fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(String, Vec<String>), String> {
-    let (name, values) = text.split_once('=').unwrap_or((text, ""));
-    let values: Vec<&str> = values.split(',').map(str::trim).filter(|value| !value.is_empty()).collect();
-    let listed = filesystem.tune.iter().any(|one| one.axis == name) || COMMON.iter().any(|(axis, ..)| *axis == name);
-    if values.is_empty() && !listed {
-        return Err(format!("--axis {text}: write NAME=VALUE,VALUE; {} lists no values for it", filesystem.name));
+fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), String> {
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
+    let known = known(filesystem).find(|(one, _)| one.axis == name);
+    if name == text {
+        let none = || format!("{text}: write NAME=VALUE,VALUE; {} lists no values for it", filesystem.name);
+        return known.ok_or_else(none);
     }
+    let mut axes = Axes::default();
+    axes.set(text)?;
+    let values = axes.of(name).to_vec();
     if values.len() > MOST_VALUES {
-        return Err(format!("--axis {text}: {} values; the limit is {MOST_VALUES}", values.len()));
+        return Err(format!("{text}: {} values; the limit is {MOST_VALUES}", values.len()));
     }
-    let unknown = |setting: &str, known: Vec<String>| {
-        let hint = workload::did_you_mean(setting, known.iter().map(String::as_str));
-        format!("--axis {text}: {} has no such option{hint}", filesystem.name)
+    if let Some((factor, less_safe)) = known {
+        return Ok((Factor { values, ..factor }, less_safe));
+    }
+    let (family, setting) = name.split_once('.').unwrap_or((name, ""));
+    let takes = match family {
+        "mkfs" => Some(filesystem.settings.keys().cloned().collect()),
+        "mount" => filesystem.known_mount_options(),
+        "device" => None,
+        _ => return Err(format!("{text}: a search varies mkfs.NAME, mount.NAME, scheduler and device.NAME")),
     };
-    match name.split_once('.') {
-        Some(("mkfs", setting)) if !filesystem.settings.contains_key(setting) => {
-            return Err(unknown(setting, filesystem.settings.keys().cloned().collect()));
-        }
-        Some(("mount", option)) => match filesystem.known_mount_options() {
-            Some(known) if !known.contains(option) => return Err(unknown(option, known.into_iter().collect())),
-            _ => {}
-        },
-        Some(("mkfs" | "device", _)) => {}
-        _ if name == "scheduler" => {}
-        _ => return Err(format!("--axis {text}: a search varies mkfs.NAME, mount.NAME, scheduler and device.NAME")),
+    if let Some(takes) = takes.filter(|takes| !takes.contains(setting)) {
+        let hint = workload::did_you_mean(setting, takes.iter().map(String::as_str));
+        return Err(format!("{text}: {} has no such option{hint}", filesystem.name));
     }
-    let read = values.iter().map(|value| workload::axes::read(name, value)).collect::<Result<_, _>>();
-    Ok((name.to_owned(), read.map_err(|problem| format!("--axis {text}: {problem}"))?))
+    Ok((Factor { axis: name.into(), values, why: "Requested with --axis.".into(), needs: Set::new() }, false))
 }
 
 /// Words as typed in a shell, with quotes only where a shell needs them: `-l size=256m`.
