@@ -3,27 +3,30 @@
 
 use crate::failure::Failure;
 use judge::{Change, Compared, Comparison, Side, Table};
-use ledger::{ContenderRecord, Ledger};
+use ledger::Ledger;
 use report::{Material, View};
-use std::collections::BTreeMap;
 
 /// One side: a run's table, and its contender if one was named.
 pub struct Named {
     /// The name as requested.
     pub name: String,
-    /// The run's id.
-    pub run: String,
-    /// Its table.
+    /// The table of its run.
     pub table: Table,
     /// Index of the contender in it.
     pub contender: Option<usize>,
-    /// The modelled disk of each contender that has one, by the contender's name.
-    modelled: BTreeMap<String, String>,
+    material: Material,
 }
 
 impl Named {
-    fn disk_of(&self, contender: &str) -> Option<&str> {
-        self.modelled.get(contender).map(String::as_str)
+    /// The run's id.
+    pub fn run(&self) -> &str {
+        &self.material.run.id
+    }
+
+    /// The modelled disk on which a contender was measured, if any.
+    fn disk_of(&self, contender: &str) -> Option<String> {
+        let record = self.material.contenders.iter().find(|record| record.label == contender)?;
+        Some(axes::disk_name(&axes::value(record.asked.as_ref()?, "disk")?).to_owned())
     }
 }
 
@@ -35,7 +38,7 @@ impl Named {
 pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named, Named), Failure> {
     let (a, b) = (side(ledger, a)?, side(ledger, b)?);
     // The judge pairs contenders by block if both sides have the same table.
-    let other = if a.run == b.run { &a.table } else { &b.table };
+    let other = if a.run() == b.run() { &a.table } else { &b.table };
     let comparison = match (a.contender, b.contender) {
         (Some(first), Some(second)) => judge::compare_contenders(
             Side { table: &a.table, contender: first },
@@ -60,7 +63,7 @@ pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named,
         let on = |named: &Named, contender: &str| {
             let disk =
                 named.disk_of(contender).map_or("a real disk".into(), |model| format!("the modelled disk {model}"));
-            format!("{contender} of run {} was measured on {disk}", named.run)
+            format!("{contender} of run {} was measured on {disk}", named.run())
         };
         return Err(Failure::new(format!(
             "comparing {} with {}: {}, {}. Figures of a modelled disk are compared only with figures of the \
@@ -74,15 +77,6 @@ pub fn compared(ledger: &Ledger, a: &str, b: &str) -> Result<(Comparison, Named,
     Ok((comparison, a, b))
 }
 
-/// The modelled disk of each contender that was measured on one, by the contender's name.
-fn modelled(material: &Material) -> BTreeMap<String, String> {
-    let disk = |record: &ContenderRecord| {
-        let value = axes::value(record.asked.as_ref()?, "disk")?;
-        Some((record.label.clone(), axes::disk_name(&value).to_owned()))
-    };
-    material.contenders.iter().filter_map(disk).collect()
-}
-
 /// `RUN`, `CONTENDER` (of the latest run) or `RUN:CONTENDER`.
 fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
     let (run, contender) = match name.split_once(':') {
@@ -91,9 +85,9 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
         None => (None, Some(name)),
     };
     let material = Material::read(ledger, run)?;
-    let (table, modelled) = (View::of(&material)?.table, modelled(&material));
+    let table = View::of(&material)?.table;
     let Some(label) = contender else {
-        return Ok(Named { name: name.into(), run: material.run.id, table, contender: None, modelled });
+        return Ok(Named { name: name.into(), table, contender: None, material });
     };
     let index = table.contender(label).ok_or_else(|| {
         let labels = table.contenders.iter().filter(|contender| contender.twin_of.is_none());
@@ -104,7 +98,12 @@ fn side(ledger: &Ledger, name: &str) -> Result<Named, Failure> {
             labels.join(", ")
         ))
     })?;
-    Ok(Named { name: name.into(), run: material.run.id, table, contender: Some(index), modelled })
+    Ok(Named { name: name.into(), table, contender: Some(index), material })
+}
+
+/// How the machine changed between the two runs, in a sentence; None if it did not, or if both are one run.
+pub fn machine(a: &Named, b: &Named) -> Option<String> {
+    (a.run() != b.run()).then(|| report::view::machine_between(&a.material, &b.material)).flatten()
 }
 
 /// The summary, in a sentence or two: "Switching ext4 -> xfs: no clear gain; up to 2.8x slower (rewriting small files)."
@@ -128,7 +127,8 @@ pub fn meaning(comparison: &Comparison, a: &Named, b: &Named) -> String {
     let loss = furthest(&losses).map_or_else(|| "no clear loss".to_owned(), |row| shown(row, "slower"));
     let names = |named: &Named| named.contender.map_or(&named.name, |at| &named.table.contenders[at].name).clone();
     let count = |wanted: &[Change]| comparison.rows.iter().filter(|row| wanted.contains(&row.change)).count();
-    let mut text: String = comparison.doubts.iter().map(|doubt| format!("{doubt} ")).collect();
+    let machine = machine(a, b);
+    let mut text: String = comparison.doubts.iter().chain(&machine).map(|doubt| format!("{doubt} ")).collect();
     text.push_str(&format!("Switching {} -> {}: {gain}; {loss}.", names(a), names(b)));
     if comparison.rows.iter().any(|row| row.unequal_durability) {
         text.push_str(" The two do not keep data equally safe.");

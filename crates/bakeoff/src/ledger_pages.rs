@@ -162,9 +162,9 @@ fn compare(ledger: &Ledger, asked: &Asked) -> Result<String, Failure> {
     let (comparison, a, b) = comparing::compared(ledger, a, b)?;
     let choice = |named: &Named| {
         let contender = named.contender.map(|index| named.table.contenders[index].name.as_str());
-        chosen(&named.run, contender)
+        chosen(named.run(), contender)
     };
-    let choices = choices(ledger, &[&a.run, &b.run])?;
+    let choices = choices(ledger, &[a.run(), b.run()])?;
     Ok(pages::compared(&pages::Compared {
         a: choice(&a),
         b: choice(&b),
@@ -184,8 +184,8 @@ fn chosen(run: &str, contender: Option<&str>) -> CompareChoice {
 }
 
 /// Both runs, their contenders, and the latest other runs.
-fn choices(ledger: &Ledger, sides: &[&String]) -> Result<Vec<CompareChoice>, Failure> {
-    let mut ids: Vec<String> = sides.iter().map(|id| (*id).clone()).collect();
+fn choices(ledger: &Ledger, sides: &[&str]) -> Result<Vec<CompareChoice>, Failure> {
+    let mut ids: Vec<String> = sides.iter().map(|id| (*id).to_owned()).collect();
     ids.dedup();
     let mut choices = Vec::new();
     for id in &ids {
@@ -219,7 +219,7 @@ fn line(row: &Compared, a: &Named, b: &Named) -> Line {
     let known = a.table.operations.iter().find(|known| known.id == *id);
     let unit = known.map_or("", |known| known.unit.as_str());
     let key = id.key();
-    let way = |named: &Named, contender: &str| why_way(&named.run, &format!("{}/{key}/{contender}", id.workload));
+    let way = |named: &Named, contender: &str| why_way(named.run(), &format!("{}/{key}/{contender}", id.workload));
     let digits = comparing::times(row.ratio);
     Line {
         operation: format!("{} {}", id.operation, id.cache).trim().into(),

@@ -55,6 +55,28 @@ pub fn machine_changes(rates: &[Vec<(u32, f64)>]) -> Vec<MachineChange> {
     found.into_iter().map(means).collect()
 }
 
+/// The rates that differ between two runs, by index in both lists: their geometric means in the first and in the second run. A rate needs three
+/// values in each, a factor of 1.5 between the means, and Student's t (pooled variance) with p < 0.001 after Bonferroni's correction for all
+/// rates.
+pub fn machine_differs(first: &[Vec<(u32, f64)>], second: &[Vec<(u32, f64)>]) -> Vec<(usize, f64, f64)> {
+    let tried = first.len().min(second.len()) as f64;
+    let pairs = first.iter().zip(second).enumerate();
+    let found = pairs.filter_map(|(rate, (first, second))| Some((rate, difference(&logs(first), &logs(second))?)));
+    found.filter(|(_, known)| known.0 * tried < LEVEL).map(|(rate, (_, before, after))| (rate, before, after)).collect()
+}
+
+/// The p-value of a difference by a factor of 1.5 or more, and both geometric means; `None` if it is smaller or there are too few values.
+fn difference(first: &[(u32, f64)], second: &[(u32, f64)]) -> Option<(f64, f64, f64)> {
+    let all = [first, second].concat();
+    if first.len().min(second.len()) < LEAST {
+        return None;
+    }
+    let (difference, t) = Sums::of(&all).compare((first.len(), all.len()));
+    let of = |part: &[(u32, f64)]| mean(&part.iter().map(|known| known.1).collect::<Vec<f64>>()).exp();
+    let p = t_p(t, all.len() as f64 - 2.0);
+    (difference.abs() >= FACTOR.ln()).then(|| (p, of(first), of(second)))
+}
+
 fn logs(rate: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let measured = rate.iter().filter(|(_, value)| value.is_finite() && *value > 0.0);
     let mut logs: Vec<(u32, f64)> = measured.map(|&(block, value)| (block, value.ln())).collect();
@@ -180,6 +202,23 @@ mod tests {
             assert!((0.35..0.7).contains(&(change.after / change.before)), "{change:?}");
         }
         assert!(at_its_round >= 190, "{at_its_round} of 200");
+    }
+
+    #[test]
+    fn another_state_of_the_machine_is_found_between_two_runs() {
+        let mut rng = SmallRng::seed_from_u64(4);
+        let mut state = |rounds: u32, times: f64| {
+            vec![drawn(&mut rng, rounds, 0.1, 0, times), drawn(&mut rng, rounds, 0.1, 0, 1.0), Vec::new()]
+        };
+        let (usual, slow) = (state(6, 1.0), state(5, 0.5));
+        let found = machine_differs(&usual, &slow);
+        let [(0, before, after)] = found[..] else { panic!("{found:?}") };
+        assert!((0.4..0.62).contains(&(after / before)) && before > after, "{found:?}");
+        let falsely = (0..500).filter(|_| !machine_differs(&state(6, 1.0), &state(5, 1.0)).is_empty()).count();
+        assert_eq!(falsely, 0);
+        assert_eq!(machine_differs(&usual, &state(2, 0.5)), [], "two rounds prove nothing");
+        assert_eq!(machine_differs(&state(30, 1.0), &state(30, 1.3)), [], "a third faster is no other state");
+        assert_eq!(machine_differs(&usual, &[]), []);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use table::{
 pub use answer::answer;
 pub use assess::judge;
 pub use budget::{duration, plan_budget};
-pub use change::{MachineChange, machine_changes};
+pub use change::{MachineChange, machine_changes, machine_differs};
 pub use claims::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, judge_claims};
 pub use compare::{Change, Compared, Comparison, FailOn, FailOnError, Side, compare, compare_contenders};
 pub use looks::Looks;

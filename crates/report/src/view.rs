@@ -43,7 +43,7 @@ pub use pivot::{CHOSEN, PivotBest, PivotCell, PivotRow, PivotView};
 pub use run::RunView;
 pub use scaling::{ScalingRow, ScalingView};
 pub use score::ScoreView;
-pub use sessions::SessionView;
+pub use sessions::{SessionView, machine_between};
 pub(crate) use spread::read_histogram;
 pub use spread::{Latency, SeriesView, latency, series};
 pub use story::plural;

@@ -489,3 +489,15 @@ fn apart_agrees(view: &View) {
         assert!(furthest <= bound + 0.05, "{sentence}: {ratios:?}");
     }
 }
+
+#[test]
+fn another_state_of_the_machine_is_named_between_two_runs() {
+    let of = |slow_from: Option<u32>| viewed(&at_times(12, None, slow_from)).0;
+    let (usual, slow) = (of(None), of(Some(0)));
+    let sentence = report::view::machine_between(&usual, &slow).expect("another state");
+    assert!(sentence.starts_with("The machine was in another state: "), "{sentence}");
+    assert!(sentence.contains(" (all contenders) fell from "), "{sentence}");
+    let back = report::view::machine_between(&slow, &usual).expect("another state");
+    assert!(back.contains(" (all contenders) rose from "), "{back}");
+    assert_eq!(report::view::machine_between(&usual, &of(None)), None);
+}

@@ -13,7 +13,7 @@ mod work;
 
 pub use cells::{CPU, RETURNED, counted, table, work_name};
 pub use figures::{cpu_percent, durable, headline, returned};
-pub use sessions::{Change, Sessions, sessions};
+pub use sessions::{Change, Rate, Sessions, differences, rates, sessions};
 pub use share::Time;
 pub use starts::cache_below;
 pub use undone::{judged, undone};

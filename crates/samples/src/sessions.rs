@@ -1,12 +1,12 @@
 //! Sessions of a run: parts of it in one state of the machine.
-//! In: a run's record and its trials. Out: [`Sessions`]: the round at which each begins, and why.
+//! In: a run's record and its trials. Out: [`Sessions`]: the round at which each begins, and why; [`Rate`]s, and how they differ between runs.
 //! A run that is resumed hours later is in another session, and so is what follows a change of the machine's speed.
 
 use crate::cells::counted;
 use crate::figures;
-use judge::{MachineChange, machine_changes};
+use judge::{MachineChange, machine_changes, machine_differs};
 use records::program::Figure;
-use records::{DEVICE, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
+use records::{ContenderRecord, DEVICE, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::BTreeMap;
 
 /// A round that begins at least this many milliseconds after the end of the previous one is in another session: ten minutes, longer than
@@ -22,15 +22,13 @@ pub struct Sessions {
     pub firsts: Vec<u32>,
     /// First block after each pause of ten minutes or more, with its milliseconds since the first trial began.
     pub pauses: Vec<(u32, i64)>,
-    /// Changes of the machine.
-    pub changes: Vec<Change>,
+    /// Changes of the machine, each with the first block of the new state.
+    pub changes: Vec<(u32, Change)>,
 }
 
 /// A changed rate of the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// First block of the new state.
-    pub block: u32,
     /// What was timed, as a gerund: "reading the raw device in sequence".
     pub doing: String,
     /// The unit of the rate.
@@ -43,15 +41,15 @@ pub struct Change {
 
 /// Finds the sessions of a run. Merged shards ran on several machines or in parallel, and results of other programs have no times: these
 /// count as one session.
-pub fn sessions(run: &RunRecord, contenders: &[records::ContenderRecord], trials: &[TrialRecord]) -> Sessions {
+pub fn sessions(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Sessions {
     let Some(first) = trials.iter().map(|trial| trial.block).min() else { return Sessions::default() };
     if run.new.merged.is_some() {
         return Sessions { firsts: vec![first], ..Sessions::default() };
     }
     let pauses = pauses(trials);
-    let changes = changes(run, contenders, trials);
+    let changes = changes(&rates(run, contenders, trials));
     let mut firsts = vec![first];
-    firsts.extend(pauses.iter().map(|pause| pause.0).chain(changes.iter().map(|change| change.block)));
+    firsts.extend(pauses.iter().map(|pause| pause.0).chain(changes.iter().map(|change| change.0)));
     firsts.sort_unstable();
     firsts.dedup();
     Sessions { firsts, pauses, changes }
@@ -84,31 +82,55 @@ fn pauses(trials: &[TrialRecord]) -> Vec<(u32, i64)> {
     found
 }
 
-/// Rates of the machine in each round: how fast the raw device reads, and how fast the device accepts the contenders' writes.
-struct Rate {
+/// A rate of the machine in each round: how fast the raw device reads in one phase, or how fast the device accepts the contenders' writes.
+#[derive(Debug, Clone)]
+pub struct Rate {
+    /// Name and scale of the workload.
+    of: (String, String),
     doing: String,
     figure: Figure,
     values: Vec<(u32, f64)>,
 }
 
-fn changes(run: &RunRecord, contenders: &[records::ContenderRecord], trials: &[TrialRecord]) -> Vec<Change> {
+impl Rate {
+    fn changed(&self, before: f64, after: f64) -> Change {
+        Change { doing: self.doing.clone(), figure: self.figure, before, after }
+    }
+}
+
+/// The rates of the machine during a run. Merged shards have none: they ran on several machines.
+pub fn rates(run: &RunRecord, contenders: &[ContenderRecord], trials: &[TrialRecord]) -> Vec<Rate> {
+    if run.new.merged.is_some() {
+        return Vec::new();
+    }
     let counted: Vec<&TrialRecord> = counted(trials).into_iter().map(|(_, trial)| trial).collect();
     let is_raw = |trial: &TrialRecord| {
         let of = contenders.iter().find(|record| record.index == trial.contender);
         of.and_then(|record| record.asked.as_ref()).is_some_and(|asked| asked.filesystem == DEVICE)
     };
     let (raw, others): (Vec<&TrialRecord>, Vec<&TrialRecord>) = counted.into_iter().partition(|trial| is_raw(trial));
-    let mut rates = Vec::new();
-    for work in &run.new.works {
-        rates.extend(reading(work, &raw));
-        rates.extend(writing(work, &others));
-    }
+    let of_work = |work| reading(work, &raw).into_iter().chain(writing(work, &others));
+    run.new.works.iter().flat_map(of_work).collect()
+}
+
+fn changes(rates: &[Rate]) -> Vec<(u32, Change)> {
     let values: Vec<Vec<(u32, f64)>> = rates.iter().map(|rate| rate.values.clone()).collect();
-    let named = |change: MachineChange| {
-        let MachineChange { block, rate, before, after } = change;
-        Change { block, doing: rates[rate].doing.clone(), figure: rates[rate].figure, before, after }
-    };
+    let named = |MachineChange { block, rate, before, after }| (block, rates[rate].changed(before, after));
     machine_changes(&values).into_iter().map(named).collect()
+}
+
+/// How the machine differed between two runs, in the rates that both have.
+pub fn differences(first: &[Rate], second: &[Rate]) -> Vec<Change> {
+    let same = |rate: &&Rate, other: &&Rate| (&rate.of, &rate.doing) == (&other.of, &other.doing);
+    let pairs = first.iter().filter_map(|rate| Some((rate, second.iter().find(|other| same(&rate, other))?)));
+    let (first, second): (Vec<&Rate>, Vec<&Rate>) = pairs.unzip();
+    let values = |rates: &[&Rate]| rates.iter().map(|rate| rate.values.clone()).collect::<Vec<_>>();
+    let differing = machine_differs(&values(&first), &values(&second));
+    differing.into_iter().map(|(at, before, after)| first[at].changed(before, after)).collect()
+}
+
+fn named(work: &WorkRecord) -> (String, String) {
+    (work.name.clone(), work.scale.clone())
 }
 
 fn is_of(trial: &TrialRecord, work: &WorkRecord) -> bool {
@@ -125,7 +147,7 @@ fn reading(work: &WorkRecord, raw: &[&TrialRecord]) -> Vec<Rate> {
             Some((trial.block, judge::median(&passes.collect::<Vec<f64>>())?))
         };
         let values = raw.iter().filter(|trial| is_of(trial, work)).filter_map(|trial| of_trial(&trial)).collect();
-        Rate { doing: facts.doing.clone(), figure: facts.figure, values }
+        Rate { of: named(work), doing: facts.doing.clone(), figure: facts.figure, values }
     };
     let rates =
         phases.filter(|facts| matches!(facts.figure, Figure::BytesPerSecond | Figure::ItemsPerSecond)).map(rate);
@@ -157,7 +179,7 @@ fn writing(work: &WorkRecord, trials: &[&TrialRecord]) -> Option<Rate> {
     let mean = |round: &u32| by_contender.values().filter_map(|known| known.get(round)).sum::<f64>() / count;
     let values = rounds.iter().map(|round| (*round, mean(round).exp())).collect();
     let doing = format!("{} (all contenders)", facts.doing);
-    (written > 0 && count > 0.0).then_some(Rate { doing, figure: Figure::BytesPerSecond, values })
+    (written > 0 && count > 0.0).then_some(Rate { of: named(work), doing, figure: Figure::BytesPerSecond, values })
 }
 
 /// Bytes a second that the device received until all was durable.

@@ -27,6 +27,8 @@ pub struct Answered {
     b: OneSide,
     /// Operation by operation.
     comparison: Comparison,
+    /// How the machine changed between the two runs, in a sentence; null if no rate proves a change.
+    machine: Option<String>,
     /// Share by which B may be worse (`--fail-on`); null without that option.
     fail_on: Option<f64>,
     /// Rows of the comparison, by index, that are worse by more than that: a regression, exit status 4.
@@ -51,7 +53,7 @@ impl Answer for Answered {
 impl Answered {
     fn of(comparison: &Comparison, a: &Named, b: &Named, gate: Option<FailOn>) -> Answered {
         let side = |named: &Named| OneSide {
-            run: named.run.clone(),
+            run: named.run().to_owned(),
             contender: named.contender.map(|index| named.table.contenders[index].name.clone()),
         };
         let numbers = |found: Vec<&Compared>| {
@@ -61,7 +63,8 @@ impl Answered {
         let failures = gate.map(|gate| numbers(comparison.failures(&gate))).unwrap_or_default();
         let inconclusive = gate.map(|gate| numbers(comparison.inconclusive(&gate))).unwrap_or_default();
         let fail_on = gate.map(|gate| gate.worse);
-        Answered { a: side(a), b: side(b), comparison: comparison.clone(), fail_on, failures, inconclusive }
+        let machine = comparing::machine(a, b);
+        Answered { a: side(a), b: side(b), comparison: comparison.clone(), machine, fail_on, failures, inconclusive }
     }
 }
 

@@ -3,6 +3,7 @@
 //! An interval of one session does not cover other times on the machine; these sentences do.
 
 use super::View;
+use crate::Material;
 use crate::number::{self, Unit};
 use judge::{Confidence, duration};
 use records::facts::PER_OPERATION;
@@ -27,7 +28,7 @@ pub struct SessionView {
 /// All sessions.
 pub(super) fn views(sessions: &Sessions) -> Vec<SessionView> {
     let pause = |block: u32| sessions.pauses.iter().find(|pause| pause.0 == block).map(|pause| pause.1 as f64 / 1e3);
-    let change = |block: u32| sessions.changes.iter().find(|change| change.block == block).map(changed);
+    let change = |block: u32| sessions.changes.iter().find(|change| change.0 == block).map(changed);
     let view = |&block: &u32| SessionView { block, after_seconds: pause(block), change: change(block) };
     sessions.firsts.iter().map(view).collect()
 }
@@ -94,12 +95,23 @@ fn apart(seconds: f64) -> String {
 }
 
 /// "The machine changed at round 9: reading the raw device in sequence fell from 2.5 to 1.2 GB/s."
-fn changed(change: &Change) -> String {
+fn changed((block, change): &(u32, Change)) -> String {
+    format!("The machine changed at round {}: {}.", block + 1, rate_of(change))
+}
+
+/// "reading the raw device in sequence fell from 2.5 to 1.2 GB/s"
+fn rate_of(change: &Change) -> String {
     let unit = Unit::for_row(change.figure, [change.before, change.after].into_iter());
     let (before, after) = (unit.show(change.before, None), unit.show(change.after, None));
     let verb = if change.after < change.before { "fell" } else { "rose" };
-    let (round, doing) = (change.block + 1, &change.doing);
-    format!("The machine changed at round {round}: {doing} {verb} from {before} to {after} {}.", unit.sign)
+    format!("{} {verb} from {before} to {after} {}", change.doing, unit.sign)
+}
+
+/// How the machine changed between two runs, in a sentence; None where no rate proves a change.
+pub fn machine_between(first: &Material, second: &Material) -> Option<String> {
+    let rates = |of: &Material| samples::rates(&of.run, &of.contenders, &of.trials);
+    let found: Vec<String> = samples::differences(&rates(first), &rates(second)).iter().map(rate_of).collect();
+    (!found.is_empty()).then(|| format!("The machine was in another state: {}.", found.join(", ")))
 }
 
 #[cfg(test)]
@@ -110,10 +122,10 @@ mod tests {
     #[test]
     fn a_change_is_named_with_its_round_and_rates_and_times_are_short() {
         let doing = "reading the raw device in sequence".to_owned();
-        let change = Change { block: 8, doing, figure: Figure::BytesPerSecond, before: 2.5e9, after: 1.2e9 };
+        let change = (8, Change { doing, figure: Figure::BytesPerSecond, before: 2.5e9, after: 1.2e9 });
         let text = "The machine changed at round 9: reading the raw device in sequence fell from 2.50 to 1.20 GB/s.";
         assert_eq!(changed(&change), text);
-        let back = Change { before: 0.6e9, after: 1.2e9, ..change };
+        let back = (8, Change { before: 0.6e9, after: 1.2e9, ..change.1 });
         assert!(changed(&back).contains("rose from 600 to 1200 MB/s"), "{}", changed(&back));
         assert_eq!([700.0, 5.0 * 3600.0, 80.0 * 3600.0].map(apart), ["12 min", "5 h", "3 days"]);
     }
