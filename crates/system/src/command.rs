@@ -57,7 +57,7 @@ pub struct CommandError {
     pub command: String,
     /// What went wrong.
     pub what: Failure,
-    /// The end of standard error, or of standard output where standard error is empty.
+    /// The end of standard error, or of standard output where standard error is empty; a usage text after the error is left out.
     pub answer: String,
     /// What the user can do; empty where nothing is known.
     pub hint: String,
@@ -349,7 +349,10 @@ impl Command {
             .map(|text| text.trim())
             .find(|text| !text.is_empty())
             .unwrap_or("");
-        let lines: Vec<&str> = note.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut lines: Vec<&str> = note.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        // mkfs.xfs prints all its options after an error.
+        let usage = lines.iter().position(|line| line.get(..6).is_some_and(|head| head.eq_ignore_ascii_case("usage:")));
+        lines.truncate(usage.filter(|&at| at > 0).unwrap_or(lines.len()));
         let mut hints: Vec<String> = self.hint.iter().cloned().collect();
         if what == Failure::Missing {
             hints.extend(tool_environment::here().remarks().iter().cloned());
@@ -463,6 +466,14 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("exit 3") && text.contains("broken") && text.contains("mend it"), "{text}");
         Command::shell("exit 3").accept(&[0, 3]).run(&Journal::new()).expect("3 is fine too");
+    }
+
+    #[test]
+    fn a_failure_has_the_error_without_the_usage_text_after_it() {
+        let answer = |script: &str| Command::shell(script).run(&Journal::new()).expect_err("it fails").answer;
+        assert_eq!(answer("echo size 1g too large >&2; (echo Usage: mkfs; seq 40) >&2; exit 1"), "size 1g too large");
+        assert_eq!(answer("echo usage: mkfs NAME; exit 1"), "usage: mkfs NAME");
+        assert_eq!(answer("seq 8 >&2; exit 1"), "3; 4; 5; 6; 7; 8");
     }
 
     #[test]
