@@ -16,6 +16,9 @@ const MOST: u32 = 32;
 /// Least bytes of a file that a slice writes or reads: with less, delayed allocation is cut short, and read-ahead between two slices distorts
 /// the result.
 const LEAST_BYTES: u64 = 32 << 20;
+/// The same where they are written through the page cache. The end of a slice waits for the device, while one piece is written to the device
+/// during its later calls: with slices of 32 MiB, writes and rewrites of 192 MiB were 7 to 22 % slower.
+const LEAST_CACHED_BYTES: u64 = 96 << 20;
 /// Least items of a slice.
 const LEAST_ITEMS: u64 = 8;
 /// Least items of a slice for each of several workers that sync them. A slice ends when the last worker is done, so its last items are synced with
@@ -46,7 +49,9 @@ fn of_phase(phase: &Phase, estimate: Option<&PhaseEstimate>, first: &[&TrialReco
     let of_file =
         phase.groups.iter().all(|group| matches!(group.over, Over::Blocks { .. }) && group.order == Order::InOrder);
     let bytes = estimate.bytes_written.max(estimate.bytes_read);
-    let by_bytes = if of_file { bytes / LEAST_BYTES } else { u64::from(MOST) };
+    let is_cached = phase.writes && phase.groups.iter().any(|group| !group.io.direct);
+    let least_bytes = if is_cached { LEAST_CACHED_BYTES } else { LEAST_BYTES };
+    let by_bytes = if of_file { bytes / least_bytes } else { u64::from(MOST) };
     let least_items = phase.groups.iter().map(least_items).max().unwrap_or(LEAST_ITEMS);
     let most = by_bytes.min(estimate.items / least_items).clamp(1, u64::from(MOST));
     let are_several = phase.groups.iter().any(|group| group.workers > 1);
@@ -118,7 +123,10 @@ mod tests {
         assert_eq!((slices(&files, 4_000, 0), slices(&files, 16, 1 << 30)), (2, 2));
         assert_eq!((slices(&files, 1_000_000, 0), slices(&files, 0, 0)), (MOST, 1));
         let file = phase(Over::Blocks { fileset: 0, block: 1 << 20, length: None }, true);
-        assert_eq!((slices(&file, 1_024, 1 << 30), slices(&file, 64, 16 << 20)), (MOST, 1));
+        assert_eq!((slices(&file, 1_024, 1 << 30), slices(&file, 64, 16 << 20)), (10, 1), "1 GiB in 96 MiB each");
+        let mut direct = file.clone();
+        direct.groups[0].io.direct = true;
+        assert_eq!(slices(&direct, 1_024, 1 << 30), MOST, "32 MiB each");
         assert_eq!(of_phase(&files, None, &[]), 1);
     }
 
