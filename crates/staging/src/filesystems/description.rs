@@ -301,7 +301,7 @@ pub struct ReadBack {
     pub by: String,
     /// How.
     pub form: Form,
-    /// Text before the value, for [`Form::Line`].
+    /// Text before the value, for [`Form::Line`]; what appears, for [`Form::Present`].
     #[serde(default)]
     pub line: String,
     /// Follows the value there: a unit.
@@ -328,6 +328,8 @@ pub enum Form {
     Features,
     /// As [`Form::Line`], and the value is a device, shown by its path or by its number in hexadecimal digits.
     Device,
+    /// The flag has no value, and [`ReadBack::line`] appears in the output.
+    Present,
     /// Cannot be read back; [`ReadBack::line`] gives the reason.
     Hidden,
 }

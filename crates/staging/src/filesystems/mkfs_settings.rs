@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// One setting: a flag with a value (`-b 4096`), an item in a flag's list (`-m rmapbt=1`), or a feature (`-O ^has_journal`).
+/// One setting: a flag with a value (`-b 4096`), an item in a flag's list (`-m rmapbt=1`), a feature (`-O ^has_journal`), or a flag without a
+/// value (`--encrypted`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NamedSetting {
@@ -18,9 +19,15 @@ pub struct NamedSetting {
     pub key: Option<String>,
     /// Word in the flag's list when the setting is on, and with `^` before it when it is off.
     pub feature: Option<String>,
-    /// On or off, written `1` or `0`.
+    /// mkfs knows no `^` before the feature: off leaves it out.
+    #[serde(default)]
+    pub left_out: bool,
+    /// On or off, written `1` or `0`; without a key, the flag has no value and is given or left out.
     #[serde(default)]
     pub switch: bool,
+    /// Flags without a value that are given with that flag.
+    #[serde(default)]
+    pub with: Vec<String>,
     /// The only values that it takes; empty: mkfs decides.
     #[serde(default)]
     pub values: Vec<String>,
@@ -42,19 +49,38 @@ impl NamedSetting {
         self.switch || self.feature.is_some()
     }
 
+    /// Whether it is a flag without a value.
+    fn is_bare(&self) -> bool {
+        self.switch && self.key.is_none()
+    }
+
+    /// The flag, and those that are given with it.
+    fn flags(&self) -> impl Iterator<Item = &String> {
+        [&self.flag].into_iter().chain(&self.with)
+    }
+
     /// Adds it to the words for mkfs. Equal flags are joined, since some programs keep only the last of two.
     pub(crate) fn write_into(&self, words: &mut Vec<String>, value: &str) {
-        let item = self.item(value);
-        let Some(at) = position(words, &self.flag) else {
-            words.extend([self.flag.clone(), item]);
-            return;
-        };
-        if self.key.is_none() && self.feature.is_none() {
-            words[at] = item;
+        if self.is_bare() {
+            words.retain(|word| self.flags().all(|flag| flag != word));
+            words.extend(self.flags().filter(|_| is_on(value) != Some(false)).cloned());
             return;
         }
-        let kept = words[at].split(',').filter(|one| !self.is_same(one)).map(str::to_string);
-        words[at] = kept.chain([item]).collect::<Vec<_>>().join(",");
+        let is_left_out = self.left_out && is_on(value) == Some(false);
+        let item = Some(self.item(value)).filter(|_| !is_left_out);
+        let Some(at) = position(words, &self.flag) else {
+            words.extend(item.into_iter().flat_map(|item| [self.flag.clone(), item]));
+            return;
+        };
+        // One value takes the place of another; a list keeps its other items.
+        let is_list = self.key.is_some() || self.feature.is_some();
+        let kept = words[at].split(',').filter(|one| is_list && !self.is_same(one)).map(str::to_string);
+        let items: Vec<String> = kept.chain(item).collect();
+        if items.is_empty() {
+            words.drain(at - 1..=at);
+        } else {
+            words[at] = items.join(",");
+        }
     }
 
     /// The text after the flag: `rmapbt=1`, `^has_journal`, `4096`.
@@ -86,6 +112,7 @@ impl NamedSetting {
     pub(crate) fn value_in<'a>(&self, options: &'a [Given]) -> Option<&'a str> {
         let mut values = options.iter().filter(|one| one.flag == self.flag).map(|one| one.value.as_str());
         match &self.key {
+            None if self.switch => values.next().map(|_| "on"),
             None if self.feature.is_none() => values.next_back(),
             None => None,
             Some(key) => {
@@ -100,9 +127,15 @@ impl NamedSetting {
         if !self.flag.starts_with('-') {
             return Some(format!("the flag of {name} is \"{}\", which has no dash", self.flag));
         }
+        if let Some(flag) = self.flags().find(|flag| self.is_bare() != filesystem.make.switches.contains(*flag)) {
+            let which = if self.is_bare() { "not" } else { "also" };
+            return Some(format!("the flag {flag} of {name} is {which} among the switches of mkfs"));
+        }
         let reads_back = |rule: &&crate::filesystems::description::ReadBack| {
             let keyed = rule.key.is_none() || rule.key == self.key;
-            let fits = (rule.form == Form::Features) == self.feature.is_some() || rule.form == Form::Hidden;
+            let fits = (rule.form == Form::Features) == self.feature.is_some()
+                && (rule.form == Form::Present) == self.is_bare()
+                || rule.form == Form::Hidden;
             rule.flag == self.flag && keyed && fits
         };
         match filesystem.readback.iter().find(reads_back) {
@@ -181,6 +214,29 @@ mod tests {
         assert_eq!(words("ext4", "", &[("block_size", "1024")]), "-b 1024");
         assert_eq!(words("ext4", "", &[("has_journal", "off")]), "-O ^has_journal");
         assert_eq!(words("btrfs", "", &[("csum", "xxhash"), ("node_size", "4096")]), "--csum xxhash -n 4096");
+    }
+
+    #[test]
+    fn a_setting_without_a_value_is_given_or_left_out_with_all_its_flags() {
+        assert_eq!(words("bcachefs", "", &[("encrypt", "on")]), "--encrypted --no_passphrase");
+        assert_eq!(words("bcachefs", "-v --encrypted --no_passphrase", &[("encrypt", "off")]), "-v");
+        assert_eq!(
+            words("bcachefs", "--encrypted --no_passphrase --replicas=2", &[("encrypt", "1")]),
+            "--replicas=2 --encrypted --no_passphrase"
+        );
+        let text = include_str!("../../../../filesystems/bcachefs.toml");
+        let odd = text.replace("\"--no_passphrase\", ", "");
+        assert_ne!(odd, text);
+        let error = Filesystem::parse("odd", "odd.toml", &odd).expect_err("not among the switches").to_string();
+        assert!(error.contains("--no_passphrase of encrypt is not among the switches"), "{error}");
+    }
+
+    #[test]
+    fn a_feature_that_mkfs_cannot_turn_off_is_left_out() {
+        assert_eq!(words("f2fs", "", &[("encrypt", "off")]), "");
+        assert_eq!(words("f2fs", "-O encrypt -s 2", &[("encrypt", "off")]), "-s 2");
+        assert_eq!(words("f2fs", "-O encrypt,verity", &[("encrypt", "0")]), "-O verity");
+        assert_eq!(words("f2fs", "-O verity", &[("encrypt", "on")]), "-O verity,encrypt");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::error::StagingError;
 use crate::filesystems::description::{DeviceRule, Filesystem, Form};
+use crate::filesystems::mkfs_settings::NamedSetting;
 use crate::filesystems::readback;
 use crate::filesystems::template;
 use records::Contender;
@@ -205,7 +206,9 @@ fn own_device(filesystem: &Filesystem, flag: &str, item: &str) -> Result<Option<
 fn mkfs_item(filesystem: &Filesystem, flag: &str, item: &str) -> Result<(), String> {
     let (key, value) = item.split_once('=').unwrap_or((item, item));
     let option = format!("the mkfs option {flag} {item}");
-    if is_naming(key) {
+    // `encryption` is a property of ZFS; for mount(8) it names a key.
+    let is_setting = |setting: &NamedSetting| setting.flag == flag && setting.key.as_deref() == Some(key);
+    if is_naming(key) && !filesystem.settings.values().any(is_setting) {
         return Err(format!("{option} names a device, a file or an offset within one ({key})"));
     }
     // No mkfs has an option with a slash in its name.
@@ -308,6 +311,14 @@ mod tests {
         contender.mkfs = mkfs.split_whitespace().map(str::to_string).collect();
         contender.mount = mount.into();
         devices(registry.get(name).expect("known"), &contender).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_setting_of_the_filesystems_file_is_no_name_of_a_device() {
+        assert!(asked("openzfs", "-O encryption=aes-128-gcm", "").is_ok());
+        assert!(asked("openzfs", "-O keylocation=file", "").is_err());
+        assert!(asked("openzfs", "", "encryption=on").is_err());
+        assert!(asked("zfs", "-O encryption=on", "").is_err());
     }
 
     #[test]

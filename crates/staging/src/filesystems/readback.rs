@@ -135,14 +135,15 @@ fn in_force(option: &str, shown: &[String]) -> Option<String> {
                 .find(|one| one.split_once('=').is_some_and(|(name, found)| name == key && same(found)))
                 .cloned()
         }
-        None => {
-            let off = |found: &str| ["0", "off", "no", "none"].contains(&found);
-            shown
-                .iter()
-                .find(|one| one.split_once('=').is_some_and(|(name, found)| name == option && !off(found)))
-                .cloned()
-        }
+        None => shown
+            .iter()
+            .find(|one| one.split_once('=').is_some_and(|(name, found)| name == option && !is_off(found)))
+            .cloned(),
     }
+}
+
+fn is_off(value: &str) -> bool {
+    ["0", "off", "no", "none", "-"].contains(&value)
 }
 
 fn key_of(option: &str) -> &str {
@@ -216,6 +217,12 @@ fn check_item(
     };
     let shown = match rule.form {
         Form::Hidden => return Ok(printed(None, rule.line.clone())),
+        Form::Present if text.contains(&rule.line) => {
+            return Ok(printed(Some(rule.line.trim_matches(',').into()), rule.by.clone()));
+        }
+        Form::Present => {
+            return Err(format!("mkfs option {flag} did not take effect: {} does not show {}", rule.by, rule.line));
+        }
         Form::Pair => key.and_then(|key| pair(text, key)),
         Form::Property => key.and_then(|key| property(text, key)),
         Form::Line | Form::Device => after(text, &rule.line).and_then(|rest| {
@@ -229,11 +236,13 @@ fn check_item(
         Form::Pair | Form::Property => format!("{}={found}", key.unwrap_or_default()),
         _ => format!("{} {found}{}", rule_name(rule, text), rule.suffix),
     };
+    // OpenZFS shows the cipher of `encryption=on`.
+    let is_chosen = |found: &str| rule.form == Form::Property && value == "on" && !is_off(found);
     match shown {
         Some(found) if rule.form == Form::Device && is_device(&found, value) => {
             Ok(printed(Some(named(&found)), rule.by.clone()))
         }
-        Some(found) if equal(value, found.trim_end_matches([',', ';'])) => {
+        Some(found) if is_chosen(&found) || equal(value, found.trim_end_matches([',', ';'])) => {
             let found = found.trim_end_matches([',', ';']);
             Ok(printed(Some(named(found)), rule.by.clone()))
         }
@@ -413,6 +422,18 @@ mod tests {
         let found = mkfs("btrfs", "-O no-holes,^mixed-bg", "dump-super", shown);
         assert_eq!(found, Ok(["no MIXED_GROUPS", "NO_HOLES"].map(String::from).into()));
         assert!(mkfs("btrfs", "-O ^extref", "dump-super", shown).is_err());
+    }
+
+    #[test]
+    fn encryption_is_found_by_the_cipher_or_by_its_key() {
+        let found = mkfs("openzfs", "-O encryption=on", "properties", "encryption\taes-256-gcm\n");
+        assert_eq!(found, Ok(vec!["encryption=aes-256-gcm".to_string()]));
+        assert!(mkfs("openzfs", "-O encryption=on", "properties", "encryption\toff\n").is_err());
+        assert!(mkfs("openzfs", "-O encryption=off", "properties", "encryption\taes-256-gcm\n").is_err());
+        let super_block = |sections: &str| format!("Sections:   members_v1,{sections}replicas_v0\n");
+        let found = |shown: &str| mkfs("bcachefs", "--encrypted --no_passphrase", "super", shown);
+        assert_eq!(found(&super_block("crypt,")), Ok(vec!["crypt".to_string(), String::new()]));
+        assert!(found(&super_block("")).is_err_and(|error| error.contains("--encrypted did not take effect")));
     }
 
     #[test]
