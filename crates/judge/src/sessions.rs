@@ -11,8 +11,9 @@ use crate::table::Table;
 
 /// Standard deviation of the logarithm of a ratio between two times, as assumed for a run that was measured without a pause.
 ///
-/// Of the quick plan (`results/answer-2026-11-28.md`), ratios in pairs of runs 1 to 8 hours apart agreed within their own errors in 95 % of lines. Of pairs on
-/// different days, in other virtual machines of the same kind, 86 to 90 % did; with 7 % between times, 94 to 96 % do.
+/// Of the quick plan (`results/answer.md`, `results/answer-2026-11-28.md`), ratios in pairs of runs an hour or more apart agreed within their own errors in
+/// 95 % of lines, and with 7 % between times in 98 %. Of pairs on two days in like virtual machines, 86 to 90 % did, and with 7 % 94 to 96 %. It holds for one
+/// machine: in another, whose processor, memory and disk differed, 46 % of lines agreed; for 95 % it would have to be 30 %.
 pub const ANOTHER_TIME: f64 = 0.07;
 /// The same between the sessions of a table, where they do not show it.
 const ASSUMED: f64 = 0.03;
