@@ -365,7 +365,7 @@ fn an_answer_measured_in_one_go_has_its_bound_at_another_time() {
     let (at_most, later) = (found.at_most.expect("a bound"), found.at_most_later.expect("a bound at another time"));
     assert!(later > at_most, "{at_most} {later}");
     assert!(later < at_most * 1.15, "the assumed difference is 7 %: {at_most} {later}");
-    let sentence = "Measured in one go (60 s); at another time at most ";
+    let sentence = "Measured in one go (60 s); at another time on the same machine at most ";
     assert_eq!(found.confidence.matches("Measured in").count(), 1, "{}", found.confidence);
     let stated = times_after(&found.confidence, sentence).expect("the bound");
     assert!(rounds_to(later, stated), "{later}: {}", found.confidence);

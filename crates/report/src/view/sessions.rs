@@ -58,8 +58,8 @@ fn once(view: &View, later: Option<f64>, open: bool) -> Option<String> {
         return None;
     }
     let then = match number::times(later).as_str() {
-        "1" => "at another time as good".to_owned(),
-        times => format!("at another time at most {times}x"),
+        "1" => "at another time on the same machine as good".to_owned(),
+        times => format!("at another time on the same machine at most {times}x"),
     };
     let head = format!("Measured in one go ({}); {then}.", duration(seconds));
     // If something is undecided, the next sentence has the same command.
