@@ -61,7 +61,7 @@ const IDLE: Duration = Duration::from_millis(200);
 
 /// The same right after formatting or mounting: mkfs and unmounting write everything back before they end, and activity after mounting
 /// starts at once.
-const IDLE_ANEW: Duration = Duration::from_millis(20);
+const IDLE_ANEW: Duration = Duration::from_millis(10);
 
 /// How recent that must be.
 const ANEW: Duration = Duration::from_secs(1);
@@ -132,6 +132,8 @@ pub(crate) struct State {
     pub options: Options,
     pub durable: Durable,
     pub found: Found,
+    /// A loop device of others keeps the lower layer in the page cache.
+    pub keeps_pages_below: bool,
     /// A folder in a user's directory; it is removed with its content.
     pub work: Option<PathBuf>,
     /// That folder, open since it was made, so that its inode cannot be reused.

@@ -261,7 +261,8 @@ fn read_queue(folder: &Path) -> Queue {
     }
 }
 
-fn entries(folder: &Path) -> Vec<String> {
+/// Names in a folder; none if it cannot be read.
+pub(crate) fn entries(folder: &Path) -> Vec<String> {
     std::fs::read_dir(folder)
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default()

@@ -65,7 +65,16 @@ pub struct Loop {
 
 /// Every loop device with a backing file.
 pub fn loops() -> Vec<Loop> {
-    BlockDevice::all().into_iter().filter_map(|device| of(&device)).collect()
+    attached().iter().filter_map(of).collect()
+}
+
+/// The devices themselves, by name. Others are not inspected: a machine may have hundreds of disks.
+pub fn attached() -> Vec<BlockDevice> {
+    let has_file = |name: &String| Path::new("/sys/block").join(name).join("loop/backing_file").exists();
+    let mut names = crate::block::entries(Path::new("/sys/block"));
+    names.retain(has_file);
+    names.sort();
+    names.iter().filter_map(|name| BlockDevice::named(name)).collect()
 }
 
 /// This device as a loop device; None if it is not one or has no file.

@@ -23,7 +23,7 @@ const COMMAND_LENGTH: usize = 60;
 /// Loop devices on a file. Without an identity (cleanup records of version 0.1 have none) those that were attached by exactly this path.
 pub(crate) fn on(file: &Path, identity: Option<Identity>) -> Vec<BlockDevice> {
     let resolved = file.canonicalize().ok();
-    BlockDevice::all()
+    system::loops::attached()
         .into_iter()
         .filter(|device| {
             let Some(backing) = device.backing_file.as_deref() else { return false };

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use system::{Call, Command, Journal, Sysfs as _};
+use system::{Call, Command, Journal};
 
 /// How long to wait for a busy mount or device before caches are dropped instead: the kernel may release files a moment after an engine
 /// closed them, and tools of other filesystems probe every device now and then.
@@ -48,14 +48,7 @@ impl Stage<'_> {
         let state = &self.state;
         // A filesystem with a process of its own may keep a cache there.
         let apart = state.work.is_some() || state.daemon.is_some() || state.has_own_cache();
-        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !self.uses_page_cache()
-    }
-
-    /// Whether a loop device that is not ours keeps the lower layer in the page cache, where unmounting leaves it.
-    fn uses_page_cache(&self) -> bool {
-        let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
-        let keeps = |device: &BlockDevice| keeps_pages(device) && !own.contains(&device.number);
-        self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
+        self.target.cold == ColdWay::Remount && state.device.is_some() && !apart && !state.keeps_pages_below
     }
 
     /// Unmounts, drops the cached pages of the devices, and mounts again. The inner error: it cannot be unmounted now, and is as it was.

@@ -8,6 +8,7 @@ use crate::filesystems::readback::{self, Shown};
 use crate::filesystems::template;
 use crate::modelled::Modelled;
 use crate::stage::Stage;
+use crate::stage::cold::keeps_pages;
 use crate::stage::prepared::nothing_mounted;
 use crate::stage::target::of_contender;
 use records::Contender;
@@ -98,6 +99,14 @@ impl Stage<'_> {
         }
         self.state.found.device = Some(device.clone());
         self.state.device = Some(device);
+        self.state.keeps_pages_below = self.keeps_pages_below();
+    }
+
+    /// Whether a loop device that is not ours keeps the lower layer in the page cache, where unmounting leaves it.
+    fn keeps_pages_below(&self) -> bool {
+        let own: Vec<_> = self.state.images().map(|image| image.device.number).collect();
+        let keeps = |device: &BlockDevice| keeps_pages(device) && !own.contains(&device.number);
+        self.state.devices().any(|device| keeps(device) || device.below().iter().any(keeps))
     }
 
     pub(crate) fn durability(&self, filesystem: &Filesystem) -> Durability {
