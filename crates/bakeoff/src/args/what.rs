@@ -151,7 +151,7 @@ pub struct What {
     /// How phases start cold: remount the filesystem, or drop all caches of the machine, as the published tests did; directories, guests and ZFS always use drop [default: remount]
     #[arg(long, value_enum, help_heading = "Rounds", hide_short_help = true)]
     pub cold: Option<Cold>,
-    /// How contenders alternate: after each slice (about 60 ms) of a phase, so changes in disk speed affect all alike, or after whole trials; contenders that share a place always alternate by trials [default: slice]
+    /// How contenders alternate: after each slice (about 150 ms) of a phase, so changes in disk speed affect all alike, or after whole trials; contenders that share a place always alternate by trials [default: slice]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Rounds", hide_short_help = true)]
     pub turns: Option<Turns>,
     /// Seed for order and content; the same seed gives the same work in the same order

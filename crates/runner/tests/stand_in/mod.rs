@@ -198,7 +198,7 @@ impl Bakeoff {
     /// Makes contenders alternate by slices; the phase that reads is divided into five.
     pub fn by_slices(self) -> Self {
         let mut this = self.by_phases();
-        let reading = PhaseEstimate { items: 1_000, bytes_read: 170_000_000, ..PhaseEstimate::default() };
+        let reading = PhaseEstimate { items: 15_000, bytes_read: 170_000_000, ..PhaseEstimate::default() };
         this.plan.works[0].compiled.estimate.phases = vec![PhaseEstimate::default(), reading];
         this
     }
