@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// Standard deviation of the logarithm of a ratio between two times, as assumed for a run that was measured without a pause.
 ///
-/// Of the quick plan (`results/answer.md`, `results/answer-2026-11-28.md`), ratios in pairs of runs an hour or more apart agreed within their own errors in
+/// Of the quick plan (`results/answer-2026-11-2[89].md`), ratios in pairs of runs an hour or more apart agreed within their own errors in
 /// 95 % of lines, and with 7 % between times in 98 %. Of pairs on two days in like virtual machines, 86 to 90 % did, and with 7 % 94 to 96 %. It holds for one
 /// machine: in another, whose processor, memory and disk differed, 46 % of lines agreed; for 95 % it would have to be 30 %.
 pub const ANOTHER_TIME: f64 = 0.07;
