@@ -172,6 +172,11 @@ impl Phase {
         has_items && is_once && group.rate.is_none() && group.order != Order::Follow && !group.io.stdio
     }
 
+    /// Whether the filesystem's own tools do part of it: snapshots, scrubs, checks.
+    pub fn uses_tools(&self) -> bool {
+        self.groups.iter().any(|group| group.over == Over::Volume)
+    }
+
     /// Whether the filesystem must be unmounted meanwhile.
     pub fn is_unmounted(&self) -> bool {
         let offline = |step: &Step| matches!(step, Step::Volume(VolumeTool::Check, _));

@@ -3,7 +3,6 @@
 //! What was not counted is absent, so that no conclusion is based on it.
 
 use judge::{Work, median};
-use records::program::Over;
 use records::{Evidence, PhaseRecord, RunRecord, TrialRecord, WorkRecord};
 use std::collections::BTreeSet;
 
@@ -12,8 +11,7 @@ pub fn by_tools(run: &RunRecord, work: &WorkRecord) -> BTreeSet<String> {
     let works = run.new.plan.iter().flat_map(|plan| &plan.works);
     let mine = works.filter(|planned| planned.name == work.name && planned.compiled.scale == work.scale);
     let phases = mine.flat_map(|planned| &planned.compiled.program.phases);
-    let own = phases.filter(|phase| phase.groups.iter().any(|group| group.over == Over::Volume));
-    own.map(|phase| phase.name.clone()).collect()
+    phases.filter(|phase| phase.uses_tools()).map(|phase| phase.name.clone()).collect()
 }
 
 /// One pass, with the state after the trial's earlier phases.
