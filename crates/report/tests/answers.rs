@@ -100,7 +100,10 @@ fn agrees(bench: &Bench) -> (Material, View) {
 fn step_agrees(view: &View, sentence: &str) {
     let take = view.answer.take.as_deref().expect("one is taken");
     let at = place(view, take);
-    let times: f64 = sentence.split('x').next().and_then(|times| times.parse().ok()).expect("how many times slower");
+    let times: f64 = match sentence.strip_prefix("level with the best") {
+        Some(_) => 1.0,
+        None => sentence.split('x').next().and_then(|times| times.parse().ok()).expect("how many times slower"),
+    };
     let doing = sentence.split("): ").nth(1).expect("the step is named").trim_end_matches('.');
     let about = |work: &WorkloadView, row: &RowView| {
         let cell = format!("{}/{}/{take}", work.name, row.key);

@@ -34,7 +34,7 @@ fn results_of_bonnie_are_judged_and_marked_as_imported() {
     let figure = cell.figure.expect("a figure");
     assert_eq!(figure.trials, 5);
     assert!((figure.median / (182_210.0 * 1024.0) - 1.0).abs() < 1e-6);
-    assert!(cell.returned.is_none(), "Bonnie++ never told what was durable");
+    assert!(cell.returned.is_none(), "Bonnie++ does not report what was durable");
 }
 
 #[test]

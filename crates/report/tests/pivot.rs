@@ -33,7 +33,7 @@ fn the_best_scheduler_is_found_for_each_filesystem_and_then_the_filesystems_with
     assert!((0..3).all(|group| front(group, 0) && front(group, 1)), "half a percent is no difference: {line:?}");
     let best: Vec<Standing> = line.best.iter().map(|best| best.expect("each has a best").cell.standing).collect();
     assert_eq!(best, [Standing::Best, Standing::Worse, Standing::Worse]);
-    assert!(line.best.iter().flatten().all(|best| best.value != 2), "bfq is nobody's best");
+    assert!(line.best.iter().flatten().all(|best| best.value != 2), "bfq is the best of no filesystem");
     assert!(pivot.summary[1].starts_with("With xfs, "), "{:?}", pivot.summary);
     let output = view.answer.besides.first().expect("what was varied is what was asked");
     assert!(output.starts_with("scheduler matters: bfq is ") && output.contains("with xfs"), "{output}");

@@ -160,7 +160,7 @@ fn the_first_screen_is_an_answer_that_fits_a_terminal() {
             assert!(text.contains(words), "`{words}` is missing: {text}");
         }
         let full = show(&view, Style::plain(80));
-        let end = full.rfind(sentences.lines().next().expect("a headline")).expect("it stands again at the end");
+        let end = full.rfind(sentences.lines().next().expect("a headline")).expect("it is repeated at the end");
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = squeezed(&full[end..]);
         for output in

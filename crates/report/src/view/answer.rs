@@ -347,8 +347,12 @@ impl Sentences<'_> {
         let (take, furthest) = (taken(group)?.shortfall, group.furthest?);
         let (times, bound) = (number::times(furthest.ratio), number::times(furthest.at_most));
         let doing = self.doing(furthest.operation);
-        (furthest.ratio > take.at_most)
-            .then(|| format!("In its worst single step {times}x {} (at most {bound}x): {doing}.", self.view.slower()))
+        let slower = self.view.slower();
+        let behind = match furthest.ratio {
+            level if level < LEVEL => format!("level with the best (at most {bound}x {slower})"),
+            _ => format!("{times}x {slower} (at most {bound}x)"),
+        };
+        (furthest.ratio > take.at_most).then(|| format!("In its worst single step {behind}: {doing}."))
     }
 
     /// Contenders that cannot do some steps: one sentence for those that lack the same.
