@@ -22,6 +22,9 @@ pub struct NamedSetting {
     /// mkfs knows no `^` before the feature: off leaves it out.
     #[serde(default)]
     pub left_out: bool,
+    /// mkfs takes one item after each flag, not a list, and the flag more than once.
+    #[serde(default)]
+    pub repeated: bool,
     /// On or off, written `1` or `0`; without a key, the flag has no value and is given or left out.
     #[serde(default)]
     pub switch: bool,
@@ -68,7 +71,12 @@ impl NamedSetting {
         }
         let is_left_out = self.left_out && is_on(value) == Some(false);
         let item = Some(self.item(value)).filter(|_| !is_left_out);
-        let Some(at) = position(words, &self.flag) else {
+        if self.repeated {
+            while let Some(at) = words.windows(2).position(|pair| pair[0] == self.flag && self.is_same(&pair[1])) {
+                words.drain(at..at + 2);
+            }
+        }
+        let Some(at) = position(words, &self.flag).filter(|_| !self.repeated) else {
             words.extend(item.into_iter().flat_map(|item| [self.flag.clone(), item]));
             return;
         };
@@ -229,6 +237,13 @@ mod tests {
         assert_ne!(odd, text);
         let error = Filesystem::parse("odd", "odd.toml", &odd).expect_err("not among the switches").to_string();
         assert!(error.contains("--no_passphrase of encrypt is not among the switches"), "{error}");
+    }
+
+    #[test]
+    fn a_flag_for_one_item_is_given_again_for_another() {
+        let own = "-O compression=off -O encryption=off -o ashift=9 -o autotrim=on";
+        let both = words("openzfs", own, &[("encrypt", "on"), ("ashift", "12")]);
+        assert_eq!(both, "-O compression=off -o autotrim=on -o ashift=12 -O encryption=on");
     }
 
     #[test]
