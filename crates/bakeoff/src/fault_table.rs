@@ -40,8 +40,9 @@ pub fn findings(all: &AllFaults) -> Findings {
         answers: answers(&all.contenders).into_iter().chain(all.refused.iter().map(refused)).collect(),
         columns: all.contenders.iter().map(Harmed::shown).collect(),
         groups: vec![Group { name: "FAULT".into(), rows: rows(&all.contenders) }],
-        notes: legend(&all.contenders)
+        notes: partly(&all.contenders)
             .into_iter()
+            .chain(legend(&all.contenders))
             .chain(all.served_disk.as_ref().map(Served::sentence))
             .chain(all.mounted_by.sentence())
             .collect(),
@@ -209,6 +210,13 @@ fn damage(fault: &FaultResult) -> String {
     if fault.checked == 0 { "-".into() } else { format!("{} of {}", fault.damaged, fault.checked) }
 }
 
+/// Which contenders have disks that nothing happened to.
+fn partly(all: &[Harmed]) -> Option<String> {
+    let names: Vec<String> = all.iter().filter(|one| one.disks > 1).map(Harmed::shown).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("Only the first of several disks fails: {}", judge::list(&names)))
+}
+
 fn legend(all: &[Harmed]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let rounds = first.faults.iter().map(|fault| fault.rounds).max().unwrap_or(1);
@@ -274,6 +282,7 @@ pub(crate) mod tests {
             kernel: "6.18".into(),
             guest: false,
             mount_options: vec![],
+            disks: 1,
             contradictions: vec![],
             seed: 1,
             faults: vec![none, flips],
@@ -313,6 +322,16 @@ pub(crate) mod tests {
         });
         assert_eq!(all.columns, ["ext2 (ext4 driver)"]);
         assert!(all.answers[0].starts_with("ext2 (ext4 driver) did NOT report"), "{:?}", all.answers);
+    }
+
+    #[test]
+    fn contenders_with_disks_that_do_not_fail_are_named() {
+        let one = harmed("ext4", result("dead", Verdict::Stopped, counts(0, 64, 0)));
+        let mirror =
+            Harmed { disks: 2, ..harmed("ext4 on raid1", result("dead", Verdict::Unharmed, counts(64, 0, 0))) };
+        let lines = shown(vec![one.clone(), mirror], 200);
+        assert!(lines.contains("Only the first of several disks fails: ext4 on raid1"), "{lines}");
+        assert!(!shown(vec![one], 200).contains("Only the first"));
     }
 
     #[test]

@@ -68,6 +68,15 @@ impl Served {
     }
 }
 
+/// How many disks a test can give a contender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disks {
+    /// One: the states of several after a power cut are not known.
+    One,
+    /// As many as it needs.
+    Several,
+}
+
 /// A validated request.
 pub struct Asked {
     pub contenders: Vec<PlannedContender>,
@@ -85,8 +94,8 @@ pub struct Asked {
 /// `only`: what works only on this machine's own kernel, as part of a sentence.
 ///
 /// # Errors
-/// An invalid name or size, a contender in a virtual machine that is not supported here, or too little memory.
-pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Result<Asked, Failure> {
+/// An invalid name or size, a contender in a virtual machine or on several disks that is not supported here, or too little memory.
+pub fn asked(on: &OnServedDisk, kernels: &[String], disks: Disks, only: Option<&str>) -> Result<Asked, Failure> {
     let bytes = given("--image", &on.image, parse_bytes)?;
     if let Some(path) = on.html.as_ref().filter(|path| path.exists()) {
         return Err(Failure::usage(format!("--html {}: the file exists; name another file", path.display())));
@@ -95,11 +104,12 @@ pub fn asked(on: &OnServedDisk, kernels: &[String], only: Option<&str>) -> Resul
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();
     let mut contenders = competing(on, kernels, &catalogue, bytes)?;
-    contenders.iter().try_for_each(|entry| takes_part(&entry.asked))?;
+    contenders.iter().try_for_each(|entry| takes_part(&entry.asked, disks))?;
     if let Some(only) = only {
         all_here(&contenders, only)?;
     }
-    fits(bytes)?;
+    let most = contenders.iter().map(|entry| axes::disks_of(&entry.asked)).max().unwrap_or(1);
+    fits(bytes, most)?;
     clean()?;
     let filesystems = catalogue.filesystems;
     let mounted_by = mounted_by::decide(on.place, only.is_some(), &mut contenders, &filesystems, bytes)?;
@@ -136,14 +146,22 @@ fn competing(
     Ok(contenders::entries(&what, &Plan::default(), catalogue, &place)?.0)
 }
 
-/// Refuses settings that would be in the label but have no effect: the test has one disk, and no work runs before it.
-fn takes_part(contender: &Contender) -> Result<(), Failure> {
+/// Refuses more disks than the test can give, and settings that would be in the label but have no effect: no work runs before it.
+fn takes_part(contender: &Contender, disks: Disks) -> Result<(), Failure> {
     let is_aged = contender.age.as_deref().is_some_and(|age| age != "fresh");
     let is_filled = contender.fill.is_some_and(|share| share > 0.0);
     let asks = |name: &str| contender.axes.contains_key(name);
     let refused = [
-        (axes::devices(contender) > 1, "devices", "needs several devices, and this test has one disk"),
-        (axes::disks_of(contender) > 1, "stack", "needs several disks, and this test has one"),
+        (
+            disks == Disks::One && axes::devices(contender) > 1,
+            "devices",
+            "needs several devices, and this test has one disk",
+        ),
+        (
+            disks == Disks::One && axes::disks_of(contender) > 1,
+            "stack",
+            "needs several disks, and this test has one (`one-disk` divides it, as in raid1:one-disk)",
+        ),
         (asks("disk"), "disk", "needs a modelled disk, but this test uses its own disk, which is not modelled"),
         (is_aged, "age", "is aged, and this test uses only fresh filesystems"),
         (is_filled, "fill", "is filled beforehand, and this test uses only fresh filesystems"),
@@ -175,15 +193,16 @@ pub fn in_guest(contender: &Contender) -> bool {
     staging::is_guest(contender.kernel.as_deref())
 }
 
-fn fits(bytes: u64) -> Result<(), Failure> {
-    let (needed, available) = (bytes.saturating_mul(MEMORY_FOR_DISK), system::in_memory::available());
+fn fits(bytes: u64, disks: u32) -> Result<(), Failure> {
+    let all = bytes.saturating_mul(u64::from(disks));
+    let (needed, available) = (all.saturating_mul(MEMORY_FOR_DISK), system::in_memory::available());
     if needed <= available {
         return Ok(());
     }
     let (image, needed, free) =
         (records::show_bytes(bytes), records::show_bytes(needed), records::show_bytes(available));
     Err(Failure::usage(format!(
-        "--image {image}: the disk is kept in memory and takes up to {needed}, but only {free} is free; choose a smaller size"
+        "--image {image}, {disks} times: disks are kept in memory and take up to {needed}, but only {free} is free; choose a smaller size"
     )))
 }
 
@@ -264,7 +283,7 @@ pub fn with<T>(
     bytes: u64,
     work: impl FnOnce(&mut Stage<'_>, &mut Disk) -> Result<T, ReliabilityError>,
 ) -> Result<T, ReliabilityError> {
-    on_target(filesystems, bytes, |target, disk| work(&mut target.stage(contender)?, disk))
+    on_target(contender, filesystems, bytes, |target, disk| work(&mut target.stage(contender)?, disk))
 }
 
 /// The same for power cuts, on this machine or in a virtual one.
@@ -280,20 +299,24 @@ pub fn on_ground<T>(
     if !in_guest(contender) {
         return with(contender, filesystems, bytes, |stage, disk| work(&mut Ground::here(stage), disk));
     }
-    on_target(filesystems, bytes, |target, disk| work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk))
+    let in_guest =
+        |target: &mut Target, disk: &mut Disk| work(&mut Ground::in_guest(target.stage_in_guest(contender)?), disk);
+    on_target(contender, filesystems, bytes, in_guest)
 }
 
-/// Serves a disk, runs `work` with it and a target for stages on it, and tears everything down.
+/// Serves the disks of a contender, runs `work` with them and a target for stages on them, and tears everything down.
 ///
 /// # Errors
 /// The disk cannot be served, or `work` fails. A failed teardown is printed.
 pub fn on_target<T>(
+    contender: &Contender,
     filesystems: &Registry,
     bytes: u64,
     work: impl FnOnce(&mut Target, &mut Disk) -> Result<T, ReliabilityError>,
 ) -> Result<T, ReliabilityError> {
     let journal = Journal::new();
-    let mut folder = ServedFolder::open(bytes + SPARE, Serving::Plain, &journal)?;
+    let room = bytes.saturating_mul(axes::disks_of(contender).into()).saturating_add(SPARE);
+    let mut folder = ServedFolder::open(room, Serving::Plain, &journal)?;
     let place = Where::Image { bytes, folder: folder.path().to_owned() };
     let done = {
         let mut target = Target::open(filesystems, &place, &journal)?;

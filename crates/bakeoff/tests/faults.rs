@@ -116,6 +116,19 @@ fn failed_requests_are_reported_and_no_acknowledged_data_is_lost() {
 }
 
 #[test]
+fn of_several_disks_only_the_first_is_harmed() {
+    needs!(root, loop_devices, btrfs);
+    let _alone = alone();
+    let mirror = ["--axis", "devices=2", "--mkfs", "btrfs=-d raid1 -m raid1"];
+    for fault in harmed("btrfs", "bit-flips,dead", &mirror) {
+        let touched = fault["blocks"].as_u64().max(fault["met"].as_u64());
+        assert!(touched >= Some(64), "the first disk was not harmed: {fault}");
+        // The second disk has a copy of each file.
+        assert_eq!((&fault["read"]["wrong"], &fault["read"]["failed"]), (&0.into(), &0.into()), "{fault}");
+    }
+}
+
+#[test]
 fn a_disk_that_hangs_is_waited_for() {
     needs!(root, loop_devices);
     let _alone = alone();
@@ -148,7 +161,8 @@ fn a_copy_of_its_mount_in_another_namespace_does_not_keep_a_served_disk_from_end
 fn invalid_options_of_faults_are_refused_with_their_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
-    place.bakeoff("faults --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);
+    place.bakeoff("powercut --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);
+    place.bakeoff("powercut --fs ext4 --axis stack=raid1 --kernel debian:6.12").refused(&["needs several disks", "raid1:one-disk"]);
     place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
     place.bakeoff("faults --image 100T").refused(&["choose a smaller size"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);

@@ -19,6 +19,7 @@ Examples:
   bakeoff faults                        ext4, XFS and btrfs, all faults
   bakeoff faults --fs btrfs,zfs --fault bit-flips,bit-flips-metadata
   bakeoff faults --fs f2fs,jfs,nilfs2   in virtual machines if necessary
+  bakeoff faults --axis stack=raid1 --kernel debian:6.12  one disk of a mirror
   bakeoff faults --fs ext4 --mkfs ext4='-O ^metadata_csum' --rounds 20";
 
 /// Where possibly damaged filesystems are mounted.

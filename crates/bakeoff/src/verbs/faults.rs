@@ -4,7 +4,7 @@
 use crate::args::FaultsArgs;
 use crate::failure::Failure;
 use crate::fault_table::{self, AllFaults};
-use crate::served_disk::{self, Asked};
+use crate::served_disk::{self, Asked, Disks};
 use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
 use records::{Contender, Durability};
@@ -21,7 +21,7 @@ const DISKS: u32 = 3;
 /// Tests the faults, and prints the results.
 pub fn faults(args: &FaultsArgs) -> Result<u8, Failure> {
     let known = named(&args.faults)?;
-    let asked = served_disk::asked(&args.on, &args.kernel, None)?;
+    let asked = served_disk::asked(&args.on, &args.kernel, Disks::Several, None)?;
     let stop = stop_on_signals()?;
     let one = |contender: &Contender| of_one(contender, &asked, &known, args.rounds, &stop);
     let Some((contenders, refused)) = served_disk::each(&asked, one) else { return Ok(STOPPED) };
@@ -67,6 +67,7 @@ fn of_one(
         kernel: reliability::kernel(),
         guest: served_disk::in_guest(contender),
         mount_options: vec![],
+        disks: axes::disks_of(contender),
         faults: vec![],
         contradictions: vec![],
     };
@@ -110,7 +111,7 @@ impl Harming<'_> {
         let mut disks = 1;
         loop {
             let left = &known[self.harmed.faults.len()..];
-            let done = served_disk::on_target(filesystems, bytes, |target, disk| {
+            let done = served_disk::on_target(self.contender, filesystems, bytes, |target, disk| {
                 self.all(left, |harming, fault, seed| harming.in_guest(target, disk, fault, seed))
             });
             match done {

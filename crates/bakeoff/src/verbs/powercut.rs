@@ -9,7 +9,7 @@ use crate::mounted_by;
 use crate::out;
 use crate::power_cuts::{self, PowerCuts};
 use crate::scratch;
-use crate::served_disk::{self, Asked};
+use crate::served_disk::{self, Asked, Disks};
 use crate::session::{STOPPED, stop_on_signals};
 use disk::Disk;
 use records::Contender;
@@ -37,7 +37,7 @@ pub fn powercut(args: &PowercutArgs) -> Result<u8, Failure> {
     let chosen = chosen(args)?;
     let work = program(args)?.map_or(Work::Promises { unsynced: quiet, chosen }, Work::Program);
     let only = args.command.as_ref().map(|_| "power cuts of programs run only");
-    let asked = served_disk::asked(&args.on, &args.kernel, only)?;
+    let asked = served_disk::asked(&args.on, &args.kernel, Disks::One, only)?;
     let (lying, torn, keep) = (args.lying_disk, args.torn, args.keep.clone());
     let cuts = Cuts { work, states: args.states, lying, torn, keep, seed: asked.seed };
     let stop = stop_on_signals()?;

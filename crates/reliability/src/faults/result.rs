@@ -107,12 +107,19 @@ pub struct Harmed {
     pub guest: bool,
     /// Options with which it was mounted, as the kernel shows them.
     pub mount_options: Vec<String>,
+    /// Its disks; of several, only the first was harmed.
+    #[serde(default = "one")]
+    pub disks: u32,
     /// Seed of the first round.
     pub seed: u64,
     /// The faults, in the order of tables.
     pub faults: Vec<FaultResult>,
     /// Contradictions between this and the durability in the filesystem's description: one of them is wrong.
     pub contradictions: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Harmed {
