@@ -24,6 +24,7 @@ pub fn files() -> Result<Vec<(String, String)>, Failure> {
         ("json.md".to_owned(), forms()?),
         ("filesystems.md".to_owned(), filesystems()?),
         ("claims.md".to_owned(), claims()?),
+        ("layers.md".to_owned(), layers()),
     ];
     let mut published = schema_for!(crate::gallery::Stated);
     published.insert("$comment".into(), SIGN.into());
@@ -99,6 +100,28 @@ fn default(arg: &Arg) -> String {
     } else {
         format!("`{}`", values.join(" "))
     }
+}
+
+/// Every shipped layer below a filesystem.
+fn layers() -> String {
+    let mut text = page(
+        "Layers below a filesystem",
+        "The layers of `--axis stack=...`, from [layers/](../../layers); [layers.md](../layers.md) explains them.",
+    );
+    text.push_str("\n| name | layer | disks |\n|---|---|---|\n");
+    for layer in layers::shipped() {
+        text.push_str(&format!("| `{}` | {}: {} | {} |\n", layer.name, layer.title, layer.about, layer.devices));
+    }
+    text.push_str("\n## Options\n\n| layer | option | meaning | values | default |\n|---|---|---|---|---|\n");
+    for layer in layers::shipped() {
+        for (name, option) in &layer.options {
+            let values: Vec<&str> = option.values.keys().map(String::as_str).collect();
+            let usual = option.usual.as_deref().unwrap_or("the tool's");
+            let (layer, about) = (&layer.name, option.about.replace('|', "\\|"));
+            text.push_str(&format!("| `{layer}` | `{name}` | {about} | {} | {usual} |\n", values.join(", ")));
+        }
+    }
+    text
 }
 
 /// The forms of `--json`.

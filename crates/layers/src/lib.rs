@@ -48,23 +48,4 @@ mod tests {
         assert!(named("luks").is_some_and(|luks| luks.devices == 1 && luks.title == "LUKS2"));
         assert_eq!((named("raid10").map(|raid| raid.devices), named("luks2")), (Some(4), None));
     }
-
-    #[test]
-    fn the_document_has_a_row_for_each_layer() {
-        let document = include_str!("../../../docs/layers.md");
-        for layer in shipped() {
-            let row = format!("| `{}` | {} | {} |", layer.name, layer.title, layer.devices);
-            assert!(document.contains(&row), "docs/layers.md lacks {row}");
-        }
-        for (layer, option, choice) in
-            shipped().iter().flat_map(|one| one.options.iter().map(move |(option, choice)| (one, option, choice)))
-        {
-            let values = choice.values.keys().all(|value| document.contains(value.as_str()));
-            assert!(
-                values && document.contains(&format!("`{option}`")),
-                "docs/layers.md lacks {option} of {}",
-                layer.name
-            );
-        }
-    }
 }

@@ -38,8 +38,53 @@ pub struct Systems {
     option_sets: Vec<String>,
     /// Modelled disks, by their names for `--disk`.
     modelled_disks: Vec<ModelledDisk>,
+    /// Layers below a filesystem, as `--axis stack=` takes them; they are built in guests.
+    layers: Vec<LayerHere>,
     /// Programs that workloads run.
     programs: Vec<Program>,
+}
+
+/// A layer below a filesystem.
+#[derive(Serialize, JsonSchema)]
+struct LayerHere {
+    /// Its name.
+    name: String,
+    /// Name for readers.
+    title: String,
+    /// Number of disks that it is built on.
+    disks: u32,
+    /// Its options, each with its values.
+    options: BTreeMap<String, Vec<String>>,
+    /// Debian packages with tools that it needs and this machine lacks.
+    missing: Vec<String>,
+}
+
+impl LayerHere {
+    fn of(layer: &layers::Layer) -> LayerHere {
+        let options =
+            layer.options.iter().map(|(name, option)| (name.clone(), option.values.keys().cloned().collect()));
+        let missing = layer.tools.iter().filter(|tool| system::command::find_program(&tool.program).is_none());
+        LayerHere {
+            name: layer.name.clone(),
+            title: layer.title.clone(),
+            disks: layer.devices,
+            options: options.collect(),
+            missing: missing.map(|tool| tool.package.clone()).collect(),
+        }
+    }
+
+    /// Title, disks and options, and what would help.
+    fn in_words(&self) -> String {
+        let mut parts = vec![self.title.clone()];
+        if self.disks > 1 {
+            parts.push(format!("{} disks", self.disks));
+        }
+        parts.extend(self.options.iter().map(|(option, values)| format!("{option}={}", values.join("|"))));
+        if !self.missing.is_empty() {
+            parts.push(format!("its tools are missing: apt-get install {}", self.missing.join(" ")));
+        }
+        parts.join("; ")
+    }
 }
 
 /// A disk that is served from memory at the pace of its description.
@@ -100,6 +145,7 @@ fn look(catalogue: &Catalogue) -> Systems {
         modelled_disks: axes::disks()
             .map(|(name, title)| ModelledDisk { name: name.into(), title: title.into() })
             .collect(),
+        layers: layers::shipped().iter().map(LayerHere::of).collect(),
         programs: programs::of(catalogue.work.workloads.values()),
     }
 }
@@ -118,6 +164,8 @@ fn in_words(found: &Systems) {
     say("Option sets: ", &found.option_sets.join(", "));
     println!("Modelled disks (--disk), simulated in memory:");
     found.modelled_disks.iter().for_each(|disk| text::print_beside(&format!("    {:<10} ", disk.name), &disk.title));
+    println!("Layers below a filesystem (--axis stack=none,luks), in virtual machines:");
+    found.layers.iter().for_each(|layer| text::print_beside(&format!("    {:<12} ", layer.name), &layer.in_words()));
     recipes(&found.programs);
 }
 
