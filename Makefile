@@ -71,7 +71,8 @@ fuzz:
 
 # Hostile layouts, every way to name them, and random kills; as root, in a machine that can be thrown away.
 torture: test-packages build
-	scripts/torture $(BAKEOFF)
+	$(BAKEOFF) systems --fetch debian:6.12
+	scripts/torture $(BAKEOFF) --kernel debian:6.12
 
 # What the house style can check by machine.
 lint:
@@ -94,7 +95,7 @@ bench: build
 simulate:
 	$(CARGO) run --release --locked -p bakeoff-judge --example simulate
 
-# Whether phases in slices measure the same as in one piece; as root, most of a quarter of an hour.
+# Whether phases in slices measure the same as in one piece; as root, about three quarters of an hour.
 slices: packages build
 	scripts/slices $(BAKEOFF)
 

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,12 +23,14 @@ from .tool import QUIET, Tool, trials
 from .trying import Result
 from .world import LeftOut, World, command, undisturbed
 
-ROLES = {"run": 4, "agent": 2, "command": 3, "server": 2}
+ROLES = {"run": 4, "agent": 2, "command": 3, "server": 2, "machine": 2}
 SIGNALS = [signal.SIGKILL] * 6 + [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 CONTENDERS = ["ext4,xfs,zfs", "ext2,btrfs,zfs", "xfs,zfs", "ext4,btrfs"]
 BLOCKS, ATTEMPTS = 2, 3
-# The disk that runs divide among their contenders, and the share of runs that do.
-DISK_MIB, ON_DISK = 1200, 0.4
+# Contenders of runs in virtual machines: with layers below the filesystem.
+STACKS = ["none", "luks", "raid1+lvm-thin", "integrity+luks", "raid5:state=rebuilding"]
+# The disk that runs divide among their contenders, the share of runs that do, and of those in virtual machines, where a kernel for them is named.
+DISK_MIB, ON_DISK, IN_GUEST = 1200, 0.4, 0.5
 UNFINISHED = ("open", "interrupted")
 # How long a process of a role is waited for, and how long a run may take to end in order.
 PATIENCE, END_LIMIT, RUN_LIMIT = 8, 90, 600
@@ -36,12 +39,12 @@ PATIENCE, END_LIMIT, RUN_LIMIT = 8, 90, 600
 class Stretch:
     """Some kills in a row, over as many runs as it takes, in one folder."""
 
-    def __init__(self, base, binary, seed, number):
-        self.random = random.Random(seed)
+    def __init__(self, base, binary, kernel, seed, number):
+        self.random, self.kernel = random.Random(seed), kernel
         self.tool = Tool(binary, os.path.join(base, f"kill-tool-{number}"))
         self.world = World(base, f"k{number}")
         self.scratch = self.world.make_folder("scratch")
-        self.log = self.world.path("said.txt")
+        self.log = self.world.path("output.txt")
         self.faults, self.lost, self.landed, self.runs = [], 0, collections.Counter(), 0
         self.child = self.ledger = None
         self.seen = {}
@@ -57,8 +60,18 @@ class Stretch:
         self.world.calm(self.world.mount(disk))
         self.world.protect(disk)
         self.disk = self.world.disk(mib=DISK_MIB)
+        if self.kernel:
+            self.lay_in(self.kernel.replace(":", "-"))
         self.census = leftovers.Census(self.world.folder, self.tool.home)
         self.world.remember()
+
+    def lay_in(self, name):
+        """The tool has a cache of its own: it gets a copy of the kernel."""
+        kernel = os.path.join("bakeoff", "kernels", name)
+        here = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), kernel)
+        if not os.path.isdir(here):
+            raise LeftOut(f"there is no {here}: `bakeoff systems --fetch {self.kernel}`")
+        shutil.copytree(here, os.path.join(self.tool.environment()["XDG_CACHE_HOME"], kernel), symlinks=True)
 
     # Runs -----------------------------------------------------------------------------------------------------------------
 
@@ -72,8 +85,12 @@ class Stretch:
         self.contenders = CONTENDERS[self.random.randrange(len(CONTENDERS))]
         on_disk = self.random.random() < ON_DISK
         place = ["--on", self.disk.node, "--split"] if on_disk else ["--image", "330MiB", "--scratch", self.scratch]
+        place += ["--fs", self.contenders]
+        if self.kernel and self.random.random() < IN_GUEST:
+            self.contenders = ",".join(self.random.sample(STACKS, 2))
+            place = ["--kernel", self.kernel, "--fs", "ext4", "--axis", f"stack={self.contenders}", "--image", "330MiB", "--scratch", self.scratch]
         self.start("run", "small-files", "--set", "files=60", "--set", "some=10", "--samples", str(BLOCKS), "--no-twin", *QUIET,
-                   "--seed", str(self.random.randrange(1 << 20)), "--fs", self.contenders, *place)
+                   "--seed", str(self.random.randrange(1 << 20)), *place)
 
     def start(self, *words):
         with open(self.log, "ab") as log:
@@ -99,6 +116,8 @@ class Stretch:
             return "run"
         if name == "zfs-fuse":
             return "server"
+        if name.startswith("qemu"):
+            return "machine"
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
@@ -218,15 +237,15 @@ class Stretch:
             self.faults.append(f"of {self.contenders} never measured (block, contender): {sorted(wanted - good)}; {why}")
 
     def acknowledged(self):
-        """What was said to be measured is in the ledgers. A run says so in lines for people alone."""
+        """What was reported as measured is in the ledgers. A run reports it in lines for people alone."""
         with open(self.log) as file:
-            said = len(re.findall(r"^\[\d+/\d+\] round \d+ .* (?:done|disturbed) in ", file.read(), re.MULTILINE))
+            reported = len(re.findall(r"^\[\d+/\d+\] round \d+ .* (?:done|disturbed) in ", file.read(), re.MULTILINE))
         kept = 0
         for number in range(1, self.runs + 1):
             kept += sum(trial["status"] != "failed" for trial, _ in trials(self.world.path(f"run-{number}.db")).values())
-        if said > kept:
-            self.lost += said - kept
-            self.faults.append(f"{said} trials were said to be measured, {kept} are kept")
+        if reported > kept:
+            self.lost += reported - kept
+            self.faults.append(f"{reported} trials were reported as measured, {kept} are kept")
 
     def last_words(self):
         with open(self.log) as file:
@@ -240,10 +259,10 @@ class Stretch:
             return self.world.close()
 
 
-def try_kills(base, binary, count, seed, number):
-    """One stretch."""
+def try_kills(base, binary, kernel, count, seed, number):
+    """One stretch; in virtual machines, too, where a kernel is named."""
     began = time.monotonic()
-    stretch = Stretch(base, binary, seed, number)
+    stretch = Stretch(base, binary, kernel, seed, number)
     try:
         stretch.furnish()
         for _ in range(count * 4):

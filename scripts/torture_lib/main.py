@@ -38,6 +38,7 @@ def arguments():
     parser.add_argument("--layouts", metavar="PATTERN", default="*", help="only layouts of such names, such as 'resume*'")
     parser.add_argument("--ways", metavar="PATTERN", default="*", help="only ways of such names, such as --ways='--mkfs*'")
     parser.add_argument("--kills", metavar="N", type=int, help="random kills (200; none where layouts are chosen)")
+    parser.add_argument("--kernel", metavar="NAME", help="half of the killed runs are in virtual machines of it, with layers below the filesystem (debian:6.12)")
     parser.add_argument("--seed", metavar="N", type=int, default=int(time.time()), help="of the moments of the kills")
     parser.add_argument("--jobs", metavar="N", type=int, default=max(2, os.cpu_count() or 2), help="layouts at once (%(default)s)")
     parser.add_argument("--every", action="store_true", help="also every way that should be allowed, which takes longer")
@@ -122,8 +123,8 @@ def serve(asked, jobs, take, workers):
         shutil.copy2(binary, os.path.join(folder, "program"))
         binary = "/var/tmp/program"
     words = [sys.executable, SCRIPT, binary, "--worker", folder, f"--ways={asked.ways}", *(["--quick"] if asked.quick else []),
-             *(["--every"] if asked.every else [])]
-    # In a session of its own, so that Ctrl-C is told once, by this process.
+             *(["--every"] if asked.every else []), *([f"--kernel={asked.kernel}"] if asked.kernel else [])]
+    # In a session of its own, so that Ctrl-C reaches it once, through this process.
     worker = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *words], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True, start_new_session=True)
     workers.append(worker)

@@ -17,7 +17,7 @@ from .trying import try_layout
 
 
 def settle_in(folder):
-    """The tool's state, its scratch and the names of disks are our own from here on; nobody else's can be met."""
+    """The tool's state, its scratch and the names of disks are our own from here on; no others can be met."""
 
     def mount(*words):
         subprocess.run(["mount", *words], check=True)
@@ -50,7 +50,7 @@ def work(asked, only):
             if "layout" in job:
                 results = try_layout(base, asked.binary, LAYOUTS[job["layout"]], number, only, asked.every)
             else:
-                results = try_kills(base, asked.binary, job["kills"], job["seed"], number)
+                results = try_kills(base, asked.binary, asked.kernel, job["kills"], job["seed"], number)
             # Closed also where this is ended meanwhile: that takes its world down.
             with contextlib.closing(results):
                 for result in results:
