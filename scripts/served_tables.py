@@ -26,16 +26,16 @@ def arguments(program, about, results, document, more=()):
 
 
 def measured(asked, name, words, environment=None):
-    """What bakeoff answers to these words, now or before; who was refused is told."""
+    """What bakeoff answers to these words, now or before; prints which contenders were refused."""
     path = os.path.join(asked.results, f"{name}.json")
     if not os.path.exists(path):
         command = [asked.bakeoff, *words]
         print(f"{name}: {' '.join(command)}", flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})}, check=False)
-        if done.returncode != 0 and not has_nobody(done.stdout):
-            sys.exit(f"{name} answered {done.returncode}; what it said stands above")
+        if done.returncode != 0 and not has_none(done.stdout):
+            sys.exit(f"{name} ended with {done.returncode}; its output is above")
         if done.returncode != 0:
-            # As where its tools are not here: said above, and no result that would be gone on with.
+            # As where its tools are missing: it has printed why, and there is no result to keep.
             print(f"{name} is left out", file=sys.stderr)
             return []
         with open(path, "wb") as file:
@@ -54,8 +54,8 @@ def shown(called, one):
     return f"{called} ({one['driver']} driver)" if one.get("driver") else called
 
 
-def has_nobody(answer):
-    """Whether it is an answer in which everybody was refused."""
+def has_none(answer):
+    """Whether it is an answer in which all contenders were refused."""
     try:
         return not json.loads(answer)["contenders"]
     except ValueError:
@@ -69,14 +69,14 @@ def chosen(asked, all_of_them):
 
 
 def known(program, asked, *lists):
-    """Ends where a contender is named that nobody knows."""
+    """Ends where an unknown contender is named."""
     names = [call[0] for calls in lists for call in calls]
     for name in filter(None, asked.contenders.split(",")):
         if name not in names:
             sys.exit(f"{program}: --contenders {name}: there are {', '.join(names)}")
 
 
-def write_table(program, path, mark, head, rows, said):
+def write_table(program, path, mark, head, rows, before):
     """Puts a table between two marks of a document, after a sentence. `head`: each column's name and how it is set. Rows of other contenders stay as they stand."""
     anew = {}
     for row in rows:
@@ -94,7 +94,7 @@ def write_table(program, path, mark, head, rows, said):
     if standing and standing[0] != names and any(line in lines for line in standing[1:]):
         sys.exit(f"{program}: rows that stand in {path} have other columns than those that were measured now: measure all contenders")
     lines += [line for contender, of_it in anew.items() if contender not in placed for line in of_it]
-    write(program, path, mark, [*said, names, rules, *lines])
+    write(program, path, mark, [*before, names, rules, *lines])
 
 
 def between(program, path, mark):

@@ -140,7 +140,7 @@ hostile("that attaches and detaches loop devices",
 
 
 def node_outside(world, canary, outside):
-    """A node of a disk that somebody left where everybody can write to it."""
+    """A node of a disk in a folder that all can write to."""
     node = disk(world)
     world.node_of(node, world.path("node"))
     os.chmod(world.path("node"), 0o666)
@@ -168,7 +168,7 @@ hostile("that finds a shell of root's", setuid)
 
 
 def kernel(world, canary, outside):
-    """Settings that nobody misses, put back at the end."""
+    """Settings that are not missed, put back at the end."""
     paths = ["/proc/sys/fs/lease-break-time", "/proc/sys/kernel/printk_ratelimit_burst"]
     for path in paths:
         before = open(path).read()

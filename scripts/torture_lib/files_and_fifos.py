@@ -175,7 +175,7 @@ def mode_of_scratch(mode, expect, words):
 
 
 mode_of_scratch(0o777, REFUSED, "in which everybody can exchange files")
-mode_of_scratch(0o733, REFUSED, "in which everybody can exchange files, and which nobody lists")
+mode_of_scratch(0o733, REFUSED, "in which everybody can exchange files, and which cannot be listed")
 mode_of_scratch(0o1777, ALLOWED, "that is open to all, and sticky")
 
 READS = f"""

@@ -1,7 +1,7 @@
 """What must not change, and the proof that it did not.
 
 In: files, folders, ranges of files. Out: a fingerprint that is equal only where content and identity are.
-Holes and written zeros are the same content; times of reading are nobody's business.
+Holes and written zeros are the same content; times of reading do not count.
 """
 
 import errno

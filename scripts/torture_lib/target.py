@@ -10,7 +10,7 @@ from .ways import by_id_path
 REFUSED, ALLOWED, HARMLESS = "refused", "allowed", "harmless"
 LAYOUTS = {}
 
-# What every device that somebody uses must get: no way of naming it may lead to it.
+# What every device in use must get: no way of naming it may lead to it.
 IN_USE = {"on": REFUSED, "erase": REFUSED, "other word": REFUSED, "option": REFUSED, "declared": REFUSED, "scratch": REFUSED,
           "output": REFUSED, "output by a link": REFUSED, "ledger": REFUSED, "ledger read": REFUSED, "export": REFUSED, "directory": REFUSED,
           "read": HARMLESS}

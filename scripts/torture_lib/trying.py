@@ -23,7 +23,7 @@ class Result:
     def __init__(self, layout, way, verdict, reason="", seconds=0.0, answer=None):
         self.layout, self.way, self.verdict, self.reason, self.seconds = layout, way, verdict, reason, seconds
         self.command = " ".join(answer.words) if answer else ""
-        self.said = answer.sentence() if answer else ""
+        self.sentence = answer.sentence() if answer else ""
 
 
 class Stand:

@@ -1,7 +1,7 @@
 """A small world of files, loop devices, mounts and processes, and its end.
 
 In: calls that build one thing each. Out: what can be named to the tool, what must not change, and a take-down that touches
-only what was built here. Loop devices have numbers of their own, so that nobody else's `losetup --find` meets them.
+only what was built here. Loop devices have numbers of their own, so that no other `losetup --find` meets them.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ def command(*words, check=True, feed=None):
     except FileNotFoundError:
         raise LeftOut(f"{words[0]} is not installed") from None
     if check and done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise LeftOut(f"`{' '.join(words)}` answered {done.returncode}: {said[-1] if said else 'nothing'}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise LeftOut(f"`{' '.join(words)}` answered {done.returncode}: {lines[-1] if lines else 'nothing'}")
     return done.stdout
 
 
@@ -50,7 +50,7 @@ def loop_control(request, number):
 
 
 def remove_loop(number):
-    """Removes a loop device; one that somebody still looks at is only detached when they have looked."""
+    """Removes a loop device; one that a process still reads is detached when that is done."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -72,7 +72,7 @@ def undisturbed():
 
 
 class Disk:
-    """A loop device that stands for a disk, or one of its partitions."""
+    """A loop device in place of a disk, or one of its partitions."""
 
     def __init__(self, node, file=None, by_id=None):
         self.node, self.file, self.by_id = node, file, by_id
@@ -112,7 +112,7 @@ class World:
         self.victims[key] = lambda: fingerprint.of_range(path, start, length)
 
     def absent(self, path):
-        """Nobody makes this."""
+        """Never called."""
         self.victims[os.fspath(path)] = lambda: "absent" if not os.path.lexists(path) else "it was made"
 
     def settle(self):
@@ -210,7 +210,7 @@ class World:
     # Devices --------------------------------------------------------------------------------------------------------------
 
     def number(self):
-        """A loop device that nobody else finds, removed in the end."""
+        """A loop device that no other process finds, removed in the end."""
         for _ in range(100):
             number = random.randrange(2000, 200000)
             node = f"/dev/loop{number}"

@@ -142,7 +142,7 @@ fn an_unreadable_mark_and_foreign_images_stop_no_run_and_are_left_alone() {
     let first = alone(&place, RUN).well();
     assert!(first.err.contains("--forget 0a0b0c03") && first.err.contains("bakeoff-0123abcd-1.img"), "{}", first.err);
     let second = alone(&place, RUN).well();
-    assert!(!second.err.contains("bakeoff-0123abcd-1.img"), "said once: {}", second.err);
+    assert!(!second.err.contains("bakeoff-0123abcd-1.img"), "reported once: {}", second.err);
     let output = alone(&place, "clean --scratch .");
     assert_eq!(output.status, Some(1));
     assert!(output.out.contains("Not touched") && image.exists(), "{}", output.out);

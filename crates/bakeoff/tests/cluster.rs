@@ -161,7 +161,7 @@ fn a_lost_node_costs_no_block_and_its_task_is_requeued_and_counts_once() {
         }
         place.path("job/collected.json").is_file().then_some(())
     });
-    assert!(waiting.wait().expect("it ends").success(), "whoever waited saw the end of it");
+    assert!(waiting.wait().expect("it ends").success(), "the waiting process saw the end of it");
     is_whole(&place, 60);
     let parts = progress(&place);
     let lost = parts.iter().find(|part| part.shard == shard).expect("the part");

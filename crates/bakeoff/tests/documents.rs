@@ -273,7 +273,7 @@ fn every_file_that_is_shown_is_read() {
                 place.write("config/bakeoff/contenders.toml", &block.text);
                 place.bakeoff("plan sequential --fs ext4")
             }
-            other => panic!("{}: nobody reads {other}", block.place),
+            other => panic!("{}: no test reads {other}", block.place),
         };
         assert_eq!(output.status, Some(0), "{}: {}", block.place, output.err);
         read += 1;

@@ -23,7 +23,7 @@ fn resumed(name: &str, words: &str) -> (Vec<TrialRecord>, Vec<TrialRecord>) {
     Place::new().bakeoff(&format!("--ledger {ledger} resume --plain --no-report {words}")).well();
     let (after, finished) = trials(&earlier.path);
     assert!(finished, "{name}");
-    assert_eq!(after[..before.len()], before, "{name}: what was measured stands");
+    assert_eq!(after[..before.len()], before, "{name}: what was measured stays");
     (before, after)
 }
 

@@ -207,7 +207,7 @@ fn a_run_executes_the_commands_that_its_plan_prints() {
     let plan = place.bakeoff(&format!("plan {asked} --commands")).well().out;
     nothing_ran(&place);
     place.bakeoff(&format!("run {asked} --plain --no-report")).well();
-    assert!(place.path("was-run").exists(), "a run asks for the versions of its tools, as the plan said");
+    assert!(place.path("was-run").exists(), "a run asks for the versions of its tools, as in the plan");
     let ledger = Ledger::open(&place.path("bakeoff.db"), Access::Read).expect("the ledger opens");
     let run = ledger.run(None).expect("the run").id;
     let (contenders, trials) = (ledger.contenders(&run).expect("contenders"), ledger.trials(&run).expect("trials"));

@@ -246,7 +246,7 @@ fn a_regression_is_named_by_its_rows() {
 
 #[test]
 fn an_error_is_no_document() {
-    let output = Place::new().bakeoff("compare nobody nothing --json");
+    let output = Place::new().bakeoff("compare neither nothing --json");
     assert_ne!(output.status, Some(0));
     assert!(output.out.is_empty() && !output.err.is_empty(), "{} {}", output.out, output.err);
 }

@@ -117,7 +117,7 @@ fn a_claim_is_held_against_the_figure_that_its_method_timed() {
     );
     let hashed = output.split("\n\n").find(|text| text.contains("[flat-vs-hashed-directories]")).expect("the claim");
     assert!(hashed.starts_with("HOLDS"), "variants of one contender: {hashed}");
-    assert!(output.contains("loop3 on sda (hdd)"), "the run's device stands beside the claims' kinds: {output}");
+    assert!(output.contains("loop3 on sda (hdd)"), "the run's device is beside the claims' kinds: {output}");
     assert!(output.contains("about used filesystems"), "{output}");
     let jfs = output.find("parallel-any-xfs-jfs").expect("named");
     assert!(output[..jfs].rfind("jfs is not in this run").is_some() || output.contains("not in this run"), "{output}");

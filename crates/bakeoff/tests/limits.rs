@@ -171,7 +171,7 @@ fn a_killed_run_leaves_a_group_that_clean_removes() {
     let group = group_of(&mut run);
     run.kill().expect("SIGKILL is sent");
     run.wait().expect("it is reaped");
-    assert!(group.exists(), "nobody was left to remove {}", group.display());
+    assert!(group.exists(), "no process was left to remove {}", group.display());
     let output = place.bakeoff("clean --scratch .").well();
     assert!(output.out.contains("control group"), "{}", output.out);
     assert!(!group.exists(), "{} is still there", group.display());

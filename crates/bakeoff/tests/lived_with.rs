@@ -112,7 +112,7 @@ fn a_filesystem_is_filled_to_each_level_and_to_the_last_byte_and_emptied() {
         let filled = |name: &str| phase(trial, name).outcome.items;
         assert!(filled("fill-50") > 20 && filled("fill-80") > 10, "{label}");
         let usable = phase(trial, "fill").outcome.told["usable-share"];
-        assert!((50.0..=101.0).contains(&usable), "{label}: {usable} % of what was said to be free");
+        assert!((50.0..=101.0).contains(&usable), "{label}: {usable} % of what was reported as free");
         assert_eq!(phase(trial, "write-again").outcome.errors.count, 0, "{label}: what was deleted is free again");
         let emptied = &phase(trial, "empty").outcome;
         assert_eq!(emptied.errors.count, 0, "{label}: nothing is looked for that was never made: {:?}", emptied.errors);

@@ -65,7 +65,7 @@ fn journaling_filesystems_keep_what_they_promise() {
         assert_eq!(one["mounts"]["damaged"]["count"], 0, "{name}: {}", one["mounts"]["damage"]);
         assert!(one["mounts"]["damaged"]["of"].as_u64() > Some(1), "{name} was checked");
         assert!(one["flushes"].as_u64() > Some(50), "{name} sent flushes: {}", one["flushes"]);
-        assert!(one["lost_seconds"]["worst"].as_f64() > Some(0.0), "{name} lost some of what nobody synced");
+        assert!(one["lost_seconds"]["worst"].as_f64() > Some(0.0), "{name} lost some of what was not synced");
     }
 }
 

@@ -97,7 +97,7 @@ fn a_loop_device_through_the_page_cache_and_caches_that_cannot_be_dropped_are_re
     let printed = unfolded(&place.bakeoff("show --full").well().out);
     assert!(printed.contains("direct I/O is off"), "{printed}");
 
-    let folder = mounted.folder.join("nobody");
+    let folder = mounted.folder.join("unused");
     std::fs::create_dir(&folder).expect("a folder");
     std::os::unix::fs::chown(&folder, Some(65_534), Some(65_534)).expect("its owner is changed");
     std::fs::write(folder.join("cold-file.toml"), COLD).expect("a file is written");

@@ -87,7 +87,7 @@ fn script(place: &Path) -> String {
          failed=0; missing=0\n\
          for i in $(seq 40); do echo \"content of $i\" >b$i || failed=$((failed + 1)); done\n\
          for i in $(seq 40); do for n in a b; do [ \"$(cat $n$i)\" = \"content of $i\" ] || missing=$((missing + 1)); done; done\n\
-         echo $failed $missing >>$P/said\n\
+         echo $failed $missing >>$P/counted\n\
          [ $failed = 0 ] && [ $missing = 0 ]\n",
         place.display()
     )
@@ -119,7 +119,7 @@ fn with_a_brick_killed(contender: &str) -> (Vec<(u32, u32)>, String) {
         });
         place.bakeoff_words(&words).well();
     });
-    let counted = fs::read_to_string(place.path("said")).expect("the script said something");
+    let counted = fs::read_to_string(place.path("counted")).expect("the script wrote it");
     let number = |text: &str| text.parse().expect("a number");
     let counted =
         counted.lines().filter_map(|line| line.split_once(' ')).map(|(a, b)| (number(a), number(b))).collect();

@@ -53,7 +53,7 @@ fn look(device: &mut Device, before: Duration, now: Duration) -> Vec<(Ticket, Du
         }
         early.extend(device.advance(next));
     }
-    assert_eq!(device.advance(now), [], "all that is done is told by next()");
+    assert_eq!(device.advance(now), [], "next() reports all that is done");
     early
 }
 

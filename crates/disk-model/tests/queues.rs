@@ -164,7 +164,7 @@ fn reads_go_before_cached_writes_but_not_for_ever() {
     }
     let mut before = 0;
     loop {
-        now = device.next().expect("somebody waits");
+        now = device.next().expect("a request waits");
         for (ticket, _) in device.advance(now) {
             if ticket == flush {
                 let most = numbers.disk("write_cache", "reads_in_row") as u32;

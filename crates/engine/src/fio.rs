@@ -182,7 +182,7 @@ after the report
     #[test]
     fn a_missing_report_is_an_error() {
         for (name, output) in
-            [("db write", REPORT), ("nobody read", REPORT), ("db read", "fio: failed"), ("db read", "{")]
+            [("db write", REPORT), ("other read", REPORT), ("db read", "fio: failed"), ("db read", "{")]
         {
             parts(&names(&[name]), output).expect_err(name);
         }

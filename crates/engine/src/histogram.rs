@@ -266,7 +266,7 @@ mod tests {
         let found = percentiles(&of_all).unwrap();
         let exact = |quantile: f64| all[(quantile * all.len() as f64).ceil() as usize - 1];
         for (found, exact) in [(found.p50_ns, exact(0.5)), (found.p99_ns, exact(0.99)), (found.p999_ns, exact(0.999))] {
-            assert_eq!(index(found), index(exact), "{found} stands for {exact}: another bucket");
+            assert_eq!(index(found), index(exact), "{found} represents {exact}: another bucket");
         }
         assert_eq!((found.count, found.max_ns), (40_000, *all.last().unwrap()));
         let mean = all.iter().sum::<u64>() as f64 / all.len() as f64;

@@ -109,7 +109,7 @@ fn the_only_one_that_keeps_data_is_taken_however_fast_others_are() {
     let both = answer(&bake.at("xfs", 14.0, &CALM).who("xfs", safe).table).unwrap().groups[0].clone();
     assert!(!both.is_alone() && both.take.is_some());
     let one = answer(&Bake::new().time("create").at("ext4", 13.0, &CALM).who("ext4", safe).table).unwrap();
-    assert!(one.groups[0].take.is_none() && !one.groups[0].is_alone(), "with nobody beside it nothing is chosen");
+    assert!(one.groups[0].take.is_none() && !one.groups[0].is_alone(), "with no other beside it nothing is chosen");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn one_that_can_do_nothing_of_a_line_is_no_choice_and_makes_no_other_look_far_be
     assert!(group.workloads[0].alone);
     let cannot = &group.cannot[0];
     assert_eq!((cannot.contender, cannot.operations.as_slice(), cannot.operation), (0, [1].as_slice(), Some(0)));
-    assert!((cannot.ratio - 4.0).abs() < 0.1, "how much faster it is elsewhere is said of it: {cannot:?}");
+    assert!((cannot.ratio - 4.0).abs() < 0.1, "its sentence has how much faster it is elsewhere: {cannot:?}");
 
     let both = bake.time("read").at("btrfs", 1.0, &CALM).at("zfs", 1.0, &CALM_TOO).at("ext4", 2.0, &CALM).table;
     let group = answer(&both).unwrap().groups[0].clone();
@@ -218,7 +218,7 @@ fn where_each_lacks_something_the_lines_that_all_can_do_decide() {
     let group = answer(&bake.table).unwrap().groups[0].clone();
     let take = group.take.as_ref().unwrap();
     assert_eq!((take.shortfall.contender, take.shortfall.operation, group.cannot.len()), (0, 2, 2));
-    assert!(!group.is_alone() && !group.is_for_the_able(), "nobody was left out of the choice");
+    assert!(!group.is_alone() && !group.is_for_the_able(), "no contender was left out of the choice");
 }
 
 #[test]

@@ -299,7 +299,7 @@ fn failed() -> Imported {
         message: "it is full".into(),
     }];
     phase.evidence.remarks = vec!["a remark".into()];
-    phase.evidence.disturbed = vec!["somebody wrote".into()];
+    phase.evidence.disturbed = vec!["others wrote".into()];
     trial.phases = phases;
     trial.commands =
         vec![records::CommandRecord { line: "mkfs".into(), status: Some(1), output: "no".into(), elapsed_ns: 1 }];

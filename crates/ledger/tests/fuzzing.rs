@@ -24,7 +24,7 @@ fn ledger_with_a_run(folder: &Path) -> (Ledger, String) {
 /// What the rest of the program assumes.
 fn assert_sound(imported: &Imported) {
     for trial in &imported.trials {
-        assert!((trial.contender as usize) < imported.contenders.len(), "a trial of nobody");
+        assert!((trial.contender as usize) < imported.contenders.len(), "a trial of no contender");
         assert!(trial.began_ms <= trial.ended_ms, "a trial that ended before it began");
     }
     assert!(imported.contenders.iter().zip(0..).all(|(contender, place)| contender.index == place));

@@ -113,9 +113,9 @@ fn a_ledger_that_was_removed_or_replaced_takes_nothing_more_and_what_it_held_can
         ledger.still_the_same().expect("it is");
         fs::remove_file(scratch.path()).expect("removed");
         if replaced {
-            fs::write(scratch.path(), "of somebody else").expect("written");
+            fs::write(scratch.path(), "of another user").expect("written");
         }
-        let error = ledger.keep_trial(&run, &trial(1, 0)).expect_err("nobody would ever read it");
+        let error = ledger.keep_trial(&run, &trial(1, 0)).expect_err("it could never be read");
         assert!(error.to_string().contains(if replaced { "replaced" } else { "removed" }), "{error}");
         let saved = ledger.save_beside().expect("saved");
         drop(ledger);

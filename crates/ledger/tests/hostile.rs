@@ -158,7 +158,7 @@ fn portable_refusal(change: impl FnOnce(&mut Value)) -> String {
     let mut value: Value = serde_json::from_str(&text).expect("it is JSON");
     change(&mut value);
     let error = import_bytes(value.to_string().as_bytes(), "changed.json").expect_err("it is refused").to_string();
-    assert!(error.len() < SENTENCE, "{} bytes are said", error.len());
+    assert!(error.len() < SENTENCE, "the error has {} bytes", error.len());
     error
 }
 

@@ -342,7 +342,7 @@ fn an_anonymous_export_names_no_host_serial_or_path() {
     let id = ledger.keep_imported(&imported).expect("it is kept");
     let text = export(&ledger, &id, true).expect("it is exported");
     for secret in ["secret-box", "WD-123456", "/home", "anna", "0f3c2f6e", "/dev/sdb", "mine", "\"srv\"", "images"] {
-        assert!(!text.contains(secret), "{secret} is told");
+        assert!(!text.contains(secret), "{secret} is in it");
     }
     for kept in ["A disk", "64 MB/s", "\"--samples\",\"3\"", "\"--scratch\""] {
         assert!(text.contains(kept), "{kept} was lost");

@@ -316,11 +316,11 @@ mod tests {
         let unsynced = Duration::from_millis(100);
         let chosen = Chosen::of(&[], &Later::ALL).expect("chosen");
         witness.ask(&Order::SetUp { root: root.clone(), chosen: chosen.clone(), unsynced, seed: 1 }).expect("laid out");
-        witness.say(&Order::Work).expect("told");
+        witness.say(&Order::Work).expect("sent");
         let mut marks = 0;
         while let Reply::Mark(_) = witness.hear().expect("heard") {
             marks += 1;
-            witness.say(&Order::Marked).expect("told");
+            witness.say(&Order::Marked).expect("sent");
         }
         assert!(marks > 100, "{marks} marks");
         witness.begin(&root).expect("begun");
@@ -348,21 +348,25 @@ mod tests {
         witness.begin(&root).expect("begun");
         witness.ask(&Order::LayFilesOut).expect("laid out");
         std::fs::remove_file(root.join("files-0/10-of-4")).expect("removed");
-        witness.say(&Order::WorkOnFiles { every: 10 }).expect("told");
+        witness.say(&Order::WorkOnFiles { every: 10 }).expect("sent");
         let mut marks = 0;
         let worked = loop {
             match witness.hear().expect("heard") {
                 Reply::Mark(_) if marks < 80 => {
                     marks += 1;
-                    witness.say(&Order::Marked).expect("told");
+                    witness.say(&Order::Marked).expect("sent");
                 }
-                Reply::Mark(_) => witness.say(&Order::Enough).expect("told"),
+                Reply::Mark(_) => witness.say(&Order::Enough).expect("sent"),
                 Reply::Worked(worked) => break worked,
                 other => panic!("{other:?}"),
             }
         };
         assert_eq!((worked.read.right, worked.read.missing, worked.failed), (60, 1, 0), "{worked:?}");
-        assert!((1..20).contains(&worked.acknowledged.len()), "it was told to stop: {:?}", worked.acknowledged);
+        assert!(
+            (1..20).contains(&worked.acknowledged.len()),
+            "it received the order to stop: {:?}",
+            worked.acknowledged
+        );
         let answer = witness.answer(&Order::LookAtFiles { acknowledged: worked.acknowledged.clone() });
         let Ok(Reply::Looked(looked)) = answer else { panic!("{answer:?}") };
         assert_eq!((looked.after.right, looked.after.missing), (607, 1));

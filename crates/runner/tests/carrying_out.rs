@@ -143,7 +143,7 @@ fn both_phases_are_kept_with_their_evidence() {
     assert_ne!(trial.status, TrialStatus::Failed, "{:?}", trial.reason);
     assert_eq!(trial.phases.len(), 2);
     assert_eq!(trial.phases[1].evidence.dropped, Some(true));
-    assert_eq!(trial.phases[0].evidence.dropped, None, "nobody asked for a cold start there");
+    assert_eq!(trial.phases[0].evidence.dropped, None, "no cold start was requested there");
     assert!(trial.phases[0].evidence.observed_ns > 0);
     assert!(trial.phases[0].evidence.device_read_bytes.is_none(), "no device was watched: absent, not zero");
 }
@@ -250,7 +250,7 @@ fn a_run_of_one_contender_goes_on_until_it_is_known_which_way_of_working_to_take
         bakeoff.trials().len()
     };
     assert_eq!(blocks("first-is-faster"), 3, "nine times faster is known at once");
-    assert_eq!(blocks("now-one-now-the-other"), 8, "to the limit, since they cannot be told apart");
+    assert_eq!(blocks("now-one-now-the-other"), 8, "to the limit, since they cannot be distinguished");
 }
 
 #[test]

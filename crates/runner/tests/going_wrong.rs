@@ -168,7 +168,7 @@ fn a_ledger_that_is_taken_away_ends_the_run_at_the_next_trial_and_what_it_held_c
             if trial == 3 {
                 std::fs::remove_file(&path).expect("removed");
                 if replaced {
-                    std::fs::write(&path, "of somebody else").expect("written");
+                    std::fs::write(&path, "of another user").expect("written");
                 }
             }
         });

@@ -133,7 +133,7 @@ fn a_path_that_is_no_device_or_directory_is_an_error() {
     });
     let error = match text {
         Ok(Err(error)) | Err(error) => error.to_string(),
-        Ok(Ok(())) => panic!("nobody can make a folder in /proc/self"),
+        Ok(Ok(())) => panic!("no folder can be made in /proc/self"),
     };
     assert!(error.contains("/proc/self") || error.contains("/proc/"), "{error}");
 }

@@ -206,7 +206,7 @@ fn a_mount_in_another_namespace_keeps_its_caches_and_is_found_out() {
         holder.wait().expect("ended");
         assert_eq!(dropped.start.way, ColdWay::Drop, "{dropped:?}");
         assert!(dropped.remarks.iter().any(|remark| remark.contains("still in use after unmounting")), "{dropped:?}");
-        assert_eq!(stage.drop_caches().expect("nobody holds it").start.way, ColdWay::Remount);
+        assert_eq!(stage.drop_caches().expect("no process holds it").start.way, ColdWay::Remount);
     });
 }
 

@@ -219,7 +219,7 @@ fn a_file_put_in_the_place_of_a_killed_runs_image_stays() {
         let cleaned = clean(&of(pid, folder), &bench);
         let text = format!("{cleaned:?}");
         assert!(text.contains("is not the image that run"), "{kind}: {text}");
-        assert!(of(pid, folder).is_empty(), "{kind}: it is said once and stops nobody");
+        assert!(of(pid, folder).is_empty(), "{kind}: it is reported once and stops no run");
         assert!(image.symlink_metadata().is_ok() && elsewhere.exists(), "{kind}");
         assert_eq!(std::fs::read_to_string(&target).expect("there"), "precious");
         let on_it = |device: &system::BlockDevice| device.backing_file.as_ref().is_some_and(|file| *file == elsewhere);
@@ -467,7 +467,7 @@ fn forgetting_leaves_everything_where_it_is_and_is_refused_while_the_run_lives()
     assert!(forgotten.iter().any(|what| what.contains(&image.display().to_string())), "{forgotten:?}");
     assert!(image.exists() && of(pid, folder).is_empty());
     let strangers = survey(folder).strangers;
-    assert!(strangers.iter().any(|one| one.path == image), "from now on it is nobody's: {strangers:?}");
+    assert!(strangers.iter().any(|one| one.path == image), "from now on it has no owner: {strangers:?}");
     unmount_of(&id);
     for device in system::BlockDevice::all() {
         if device.backing_file.is_some_and(|file| file == image) {

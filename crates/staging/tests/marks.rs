@@ -31,7 +31,7 @@ fn an_image_without_a_record_is_left_alone_and_reported_once() {
     assert_eq!(strangers.len(), 3, "{strangers:?}");
     assert!(strangers.iter().all(|one| one.why.contains("no record")), "{strangers:?}");
     assert_eq!(staging::first_seen(strangers.clone()).len(), 3);
-    assert_eq!(staging::first_seen(strangers.clone()).len(), 0, "said once");
+    assert_eq!(staging::first_seen(strangers.clone()).len(), 0, "reported once");
     let remembered = || std::fs::read_to_string("/var/lib/bakeoff/marks/reported").unwrap_or_default();
     let vanished = folder.join("bakeoff-0123abcd-3.img");
     assert!(remembered().contains(&vanished.display().to_string()));
@@ -107,7 +107,7 @@ fn a_mark_that_cannot_be_read_stops_nothing_and_is_forgotten_by_hand() {
     assert_eq!(found.len(), 1);
     let cleaned = clean(&found, &bench);
     assert!(cleaned[0].problems[0].contains("--forget 0a0b0c0f"), "{cleaned:?}");
-    let forgotten = staging::forget("0a0b0c0f", &[folder.into()]).expect("nobody lives there");
+    let forgotten = staging::forget("0a0b0c0f", &[folder.into()]).expect("no process uses it");
     assert!(forgotten[0].contains("could not be read"), "{forgotten:?}");
     assert!(!mark.exists() && by_id("0a0b0c0f", folder).is_empty());
     let error = staging::forget("0a0b0c0f", &[folder.into()]).expect_err("it is gone").to_string();

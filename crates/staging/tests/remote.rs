@@ -102,7 +102,7 @@ fn the_engines_lines_pass_both_ways_and_end_with_it() {
     let Engine::Elsewhere(mut line) = remote.engine().expect("it starts") else { panic!("it is elsewhere") };
     let mut replies = BufReader::new(line.output);
     for printed in ["one\n", "> two, which begins as a mark does\n", "\n", "{\"alive\":3}\n"] {
-        line.input.write_all(printed.as_bytes()).and_then(|()| line.input.flush()).expect("it is told");
+        line.input.write_all(printed.as_bytes()).and_then(|()| line.input.flush()).expect("it is sent");
         let mut heard = String::new();
         replies.read_line(&mut heard).expect("it answers");
         assert_eq!(heard, printed);
@@ -121,7 +121,7 @@ fn a_server_ends_at_an_invalid_request_and_takes_down_its_stage() {
     for nonsense in ["\u{1}\u{2}\n", "\"look\"\n\"since\"\n\"close\"\n", "{\"stage\":{}}\n", ""] {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut stream, serving) = served(folder.path());
-        stream.write_all(nonsense.as_bytes()).expect("it is said");
+        stream.write_all(nonsense.as_bytes()).expect("it is sent");
         stream.shutdown(std::net::Shutdown::Write).expect("and no more");
         let mut text = String::new();
         stream.read_to_string(&mut text).expect("it says hello and ends");

@@ -65,7 +65,7 @@ fn an_idle_loop_device_on_the_same_bytes_is_refused_and_one_beside_them_is_not()
     let image = file(folder.path(), "image", 64);
     let low = Attached::new(&image, &["--sizelimit", "33554432"]);
     let high = Attached::new(&image, &["--offset", "33554432"]);
-    drop(Bench::new().open(&low.place()).expect("nobody uses its half"));
+    drop(Bench::new().open(&low.place()).expect("its half is free"));
     let across = Attached::new(&image, &["--offset", "16777216"]);
     let text = refusal(&low.0, &[]);
     assert!(text.contains("same bytes") && text.contains(&*across.0.file_name().expect("named").to_string_lossy()));

@@ -190,7 +190,7 @@ fn a_daemons_namespace_does_not_keep_what_other_runs_have_mounted() {
     let number = mounted.device().expect("a loop device").number;
     let keeps = system::mounts::everywhere().into_iter().filter(|mount| mount.number == number).count();
     assert_eq!(keeps, 1, "only the run's own mount");
-    let closing = mounted.close().expect("nobody holds it");
+    let closing = mounted.close().expect("no process holds it");
     assert_eq!(closing.whole, Some(true), "{closing:?}");
     served.close().expect("closed");
 }
@@ -215,7 +215,7 @@ fn a_device_that_a_mount_out_of_sight_still_holds_is_checked_when_that_is_gone()
             std::thread::sleep(Duration::from_secs(1));
             drop(open);
         });
-        let closing = stage.close().expect("nobody holds it any more");
+        let closing = stage.close().expect("no process holds it any more");
         assert_eq!((closing.whole, closing.damage.clone()), (Some(true), None), "{name}: {closing:?}");
         letting_go.join().expect("it let go");
     }
@@ -295,10 +295,10 @@ fn a_failure_for_lack_of_space_is_passing_and_a_mere_refusal_is_unclear() {
     let mut odd = bench.contender("ext2");
     odd.mkfs = vec!["-O".into(), "no_such_feature".into()];
     assert_eq!(target.stage(&odd).expect_err("mke2fs refuses").cause(), Cause::Unclear);
-    std::fs::write(small.join("of somebody else"), vec![1; 30 << 20]).expect("written");
+    std::fs::write(small.join("of another user"), vec![1; 30 << 20]).expect("written");
     let error = target.stage(&bench.contender("ext2")).expect_err("no room");
     assert_eq!(error.cause(), Cause::Passing, "{error}");
-    std::fs::remove_file(small.join("of somebody else")).expect("removed");
+    std::fs::remove_file(small.join("of another user")).expect("removed");
     target.stage(&bench.contender("ext2")).expect("there is room again").close().expect("closed");
 }
 

@@ -59,7 +59,7 @@ fn sees_the_line(watcher: Watcher) {
     let closes = trace.actions.iter().filter(|action| matches!(action.call, Call::Close { .. })).count();
     let opens =
         trace.actions.iter().filter(|action| matches!(action.call, Call::Open { .. }) && action.result >= 0).count();
-    assert_eq!(closes, opens, "what was opened is closed once, by whoever had it last");
+    assert_eq!(closes, opens, "what was opened is closed once, by its last user");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_wait_for_a_processor_is_not_the_programs_own_time() {
     let trace = recorded(folder.path(), Watcher::Ebpf, &line);
     let own: u64 = trace.actions.iter().map(|action| action.think_ns).sum();
     let elapsed = trace.header.elapsed_ns;
-    assert!(own < elapsed + elapsed / 4, "of {elapsed} ns on one processor {own} are said to be their own");
+    assert!(own < elapsed + elapsed / 4, "of {elapsed} ns on one processor {own} count as their own");
     assert!(own > elapsed / 2, "of {elapsed} ns {own}");
 }
 

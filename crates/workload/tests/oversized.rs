@@ -16,7 +16,7 @@ fn assert_refused(text: &str) {
         parse_contenders(text, file).expect_err("no contenders").to_string(),
     ];
     for refusal in refusals {
-        assert!(!refusal.is_empty() && refusal.len() <= SENTENCE, "{} bytes are said", refusal.len());
+        assert!(!refusal.is_empty() && refusal.len() <= SENTENCE, "the refusal has {} bytes", refusal.len());
     }
 }
 

@@ -1,4 +1,4 @@
-"""Scratch folders with what only looks like the tool's own, folders of reports, and what stands where a ledger goes."""
+"""Scratch folders with what only looks like the tool's own, folders of reports, and what is in the place of a ledger."""
 
 import os
 import shutil
@@ -96,14 +96,14 @@ def aged_things(world, place):
 
 
 def forged_mark(world, place):
-    """What somebody could write who has read how a mark looks."""
+    """What a user could write who has read how a mark looks."""
     world.protect(world.write(f"scratch/{LOOKS}"))
     for name in (f"{LOOKS}.mark", f"{LOOKS}.json", f".{LOOKS}.mark", "bakeoff-0a1b2c3d.mark", "bakeoff-0a1b2c3d-1.mark"):
         world.write(f"scratch/{name}", '{"version":1,"id":"0a1b2c3d","owner":{"pid":1,"started":1},"boot_id":"","made":[]}')
 
 
 def other_run(world, place):
-    """A run of another container, whose marks and processes' state nobody here sees."""
+    """A run of another container, whose marks and processes' state are not seen here."""
     ledger, other = world.path("other.db"), Tool(world.tool.binary, world.make_folder("other"))
     inner = "mount -t tmpfs tmpfs /var/lib/bakeoff && mount -t tmpfs tmpfs /run/bakeoff && exec \"$@\""
     words = ["run", "small-files", "--set", "files=20", "--set", "some=4", "--samples", "900", "--no-twin", "--plain",
@@ -206,7 +206,7 @@ def swapped(kind):
 
 
 report("as it was left", lambda world, place: None)
-report("to which somebody added files", added, output=HARMLESS)
+report("to which a user added files", added, output=HARMLESS)
 report("whose files are links now", swapped(os.symlink), output=HARMLESS)
 report("whose files are hard links now", swapped(os.link), output=HARMLESS)
 

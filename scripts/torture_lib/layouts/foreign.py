@@ -1,4 +1,4 @@
-"""Files from which commands would be run, planted by somebody else: filesystems' files, images that were aged."""
+"""Files from which commands would be run, planted by another user: filesystems' files, images that were aged."""
 
 import os
 
@@ -14,7 +14,7 @@ def planted(canary):
     touch = f'["sh", "-c", "echo ran as $(id -u) >> {canary}"'
     ext2 = "ext2"
     return f'''title = "planted"
-about = "Made by somebody else."
+about = "Made by another user."
 kernel = "{ext2}"
 
 [[tools]]
@@ -155,7 +155,7 @@ def aged_ways():
 
 
 def aged(name, tamper, expect=HARMLESS):
-    """A folder of aged images that the tool made, and that somebody has changed since."""
+    """A folder of aged images that the tool made, and that a user has changed since."""
 
     @layout(f"aged images {name}")
     def _(world):

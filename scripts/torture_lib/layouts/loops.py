@@ -81,7 +81,7 @@ def _(world):
 def _(world):
     second = two_on_one(world)
     os.rename(second.file, world.path("renamed"))
-    # A new file by the old name is not what the device stands on.
+    # A new file by the old name is not what the device is on.
     world.write(os.path.basename(second.file), "another file")
     world.protect(second)
     second.file = world.path("renamed")

@@ -14,7 +14,7 @@ def filled(world, disk, kind="ext4"):
     world.mkfs(kind, disk)
     point = world.mount(disk)
     with open(os.path.join(point, "diary"), "w") as file:
-        file.write("what nobody has a copy of\n" * 200)
+        file.write("what has no copy\n" * 200)
     world.calm(point)
     return point
 
@@ -118,7 +118,7 @@ def _(world):
 
 
 def of_swap(world, target, file, header=0):
-    """The kernel writes to swap by itself; all that stands still is its header, and what lies before it."""
+    """The kernel writes to swap by itself; all that stays is its header, and what lies before it."""
     target.backing = None
     world.protect_range(file, 0, header + 4096)
     return target
@@ -230,7 +230,7 @@ def _(world):
     point = filled(world, disk)
     command("sync", "--file-system", point)
     command("fsfreeze", "--freeze", point)
-    # Nothing that is compared waits for the thaw: the victims are read from the file beneath. Unmounted while frozen, nothing
+    # Nothing that is compared waits for the thaw: the victims are read from the file below. Unmounted while frozen, nothing
     # could thaw it any more.
     world.mounted.remove(point)
     world.ends.append(lambda: command("umount", point))

@@ -131,7 +131,7 @@ class Resumed:
 
 
 def other_file(world, mib=96):
-    """Somebody's filesystem in a file."""
+    """A user's filesystem in a file."""
     file = world.sparse(mib=mib)
     world.mkfs("ext4", file, "-L", "precious")
     return world.protect(file)
@@ -228,7 +228,7 @@ def larger_now(world, disk, link):
 
 
 def table_rewritten(world, part, link):
-    """The same partition number, begun elsewhere, over somebody's data."""
+    """The same partition number, begun elsewhere, over a user's data."""
     whole = part.node[:-2]
     command("partx", "--delete", whole)
     world.put(part.file, 0, bytes(512))
@@ -248,7 +248,7 @@ Resumed("the link leads to another disk", link_elsewhere, by=("link",))
 Resumed("the link leads to another, empty disk", empty_elsewhere, by=("link",))
 Resumed("the by-id name leads to another disk", by_id_elsewhere, by=("by-id",))
 Resumed("mounted meanwhile", mounted_now, by=("node", "by-id"))
-Resumed("somebody's filesystem was put on it", filled_now, by=("node", "by-id"))
+Resumed("a user's filesystem was put on it", filled_now, by=("node", "by-id"))
 Resumed("open by a process meanwhile", open_now, by=("node",))
 Resumed("read-only meanwhile", read_only_now, by=("node",))
 Resumed("grown meanwhile", larger_now, by=("node",))

@@ -1,4 +1,4 @@
-"""Devices that nobody uses just now, but that hold something: by a signature, by a backup of one, or by data alone."""
+"""Devices that are not in use just now, but that hold something: by a signature, by a backup of one, or by data alone."""
 
 import os
 import struct

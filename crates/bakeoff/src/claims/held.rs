@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn claim(left: &str, right: &str, operation: &str, cache: &str, clock: Clock) -> Published {
-        let (id, source, workload) = ("c", "somebody", "small-files");
+        let (id, source, workload) = ("c", "a source", "small-files");
         Published {
             device: "hdd".into(),
             clock,

@@ -51,7 +51,7 @@ mod tests {
     fn claim(cache: &str) -> Claim {
         Claim {
             id: "c".into(),
-            source: "somebody".into(),
+            source: "a source".into(),
             workload: "bonnie".into(),
             operation: "create".into(),
             cache: cache.into(),

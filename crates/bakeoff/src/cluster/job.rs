@@ -177,7 +177,7 @@ mod tests {
         for wrong in [("SLURM_ARRAY_TASK_ID", "0"), ("SLURM_ARRAY_TASK_ID", "5"), ("JOB_COMPLETION_INDEX", "4")] {
             assert!(asked(4, &[wrong]).is_err(), "{wrong:?}");
         }
-        assert!(asked(4, &[]).expect_err("nobody says").contains("--index"));
+        assert!(asked(4, &[]).expect_err("no index").contains("--index"));
         assert!(asked(4, &[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "2")]).is_err());
     }
 }

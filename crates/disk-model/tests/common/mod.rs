@@ -82,7 +82,7 @@ pub fn drive(
     }
     let mut now = from;
     while !under_way.is_empty() {
-        let next = device.next().expect("somebody waits");
+        let next = device.next().expect("a request waits");
         assert!(next >= now, "time goes on: {next:?} after {now:?}");
         now = next;
         for (ticket, at) in device.advance(now) {

@@ -220,7 +220,7 @@ fn mail_is_delivered_and_read_side_by_side() {
     assert!((240..360).contains(&left.len()), "{}", left.len());
     assert_eq!(first.bytes_read, first.bytes_written);
     std::fs::remove_dir_all(dir.path().join("mail")).unwrap();
-    assert_eq!(Agent::with(&p).done(0).work_hash, first.work_hash, "the same mail, whoever came first");
+    assert_eq!(Agent::with(&p).done(0).work_hash, first.work_hash, "the same mail, whichever worker was first");
 }
 
 #[test]

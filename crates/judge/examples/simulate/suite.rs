@@ -352,7 +352,7 @@ fn answers(effort: Effort, report: &mut Report) {
 fn chosen(effort: Effort, report: &mut Report) {
     report.line("### The choice, in tables of random gaps: wrong by more than the stated bound, in percent\n");
     report.line("Two to eight contenders, one to ten operations, each contender up to twice behind in each; judged after so many blocks.\n");
-    report.line("| noise | 2 blocks | 3 | 5 | 10 | said to be likely or beyond doubt, and wrong |");
+    report.line("| noise | 2 blocks | 3 | 5 | 10 | called likely or beyond doubt, and wrong |");
     report.line("|---|---|---|---|---|");
     for size in [0.02, 0.05, 0.1, 0.2, 0.4] {
         let mut row = format!("| {:.0} % |", size * 100.0);

@@ -155,9 +155,9 @@ mod tests {
 
     #[test]
     fn the_example_is_of_silent_damage_rather_than_of_a_reported_error() {
-        let mut all = Counts { failed: 1, example: Some("told".into()), ..Counts::default() };
+        let mut all = Counts { failed: 1, example: Some("first".into()), ..Counts::default() };
         all.add(Counts { wrong: 1, example: Some("silent".into()), ..Counts::default() });
-        all.add(Counts { failed: 1, example: Some("told again".into()), ..Counts::default() });
+        all.add(Counts { failed: 1, example: Some("second".into()), ..Counts::default() });
         assert_eq!((all.example.as_deref(), all.failed, all.wrong), (Some("silent"), 2, 1));
     }
 }

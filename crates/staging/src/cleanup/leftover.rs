@@ -254,7 +254,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let stranger = |name: &str| {
             let path = folder.path().join(name);
-            std::fs::write(&path, "somebody's").expect("written");
+            std::fs::write(&path, "another's").expect("written");
             Stranger { path, why: "no record\nsays whose it is".into() }
         };
         let both = vec![stranger("a.img"), stranger("b.img")];

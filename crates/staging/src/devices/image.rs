@@ -324,7 +324,7 @@ mod tests {
             let mut mark = Mark::new(false).expect("random numbers are there");
             let path = mark.make_image(place, 1).expect("made");
             let mode = std::fs::metadata(&path).expect("there").permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "nobody else reads what is copied into it");
+            assert_eq!(mode & 0o777, 0o600, "no other user reads what is copied into it");
             std::fs::rename(&path, place.join("moved")).expect("renamed");
             match kind {
                 "FIFO" => rustix::fs::mknodat(

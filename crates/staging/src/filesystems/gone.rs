@@ -134,7 +134,7 @@ mod tests {
         let near = nearest(&xfs, &set, &set, "6.18.5").expect("nobarrier left in 4.19");
         assert_eq!((near.label.as_str(), near.mount.as_str()), ("old-set (nearest)", "logbsize=256k"));
         assert_eq!(near.device.get("flushes").map(String::as_str), Some("off"));
-        let note = near.nearest.expect("it is said");
+        let note = near.nearest.expect("it is named");
         assert_eq!(note.of, "old-set");
         assert_eq!(note.in_short(), "old-set with device.flushes=off instead of nobarrier");
         assert!(note.differs[0].why.starts_with("XFS dropped nobarrier in Linux 4.19: "), "{note:?}");
@@ -165,7 +165,7 @@ mod tests {
         let set = Contender { mount: "noatime,recovery,inode_cache".into(), ..Contender::named("old", "btrfs") };
         let near = nearest(&btrfs, &set, &set, "6.18").expect("both are gone");
         assert_eq!(near.mount, "noatime,rescue=usebackuproot");
-        assert_eq!(near.nearest.expect("it is said").differs.len(), 2);
+        assert_eq!(near.nearest.expect("it is named").differs.len(), 2);
     }
 
     #[test]

@@ -170,10 +170,10 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         std::thread::spawn(move || {
             let mut out = theirs.try_clone().expect("another handle");
-            writeln!(out, r#"{{"QMP": {{"version": {{}}, "capabilities": []}}}}"#).expect("said");
+            writeln!(out, r#"{{"QMP": {{"version": {{}}, "capabilities": []}}}}"#).expect("sent");
             let value = BufReader::new(theirs).lines();
             for (_, line) in value.zip(lines) {
-                writeln!(out, "{line}").expect("said");
+                writeln!(out, "{line}").expect("sent");
             }
         });
         Monitor::open(ours)

@@ -171,7 +171,7 @@ mod tests {
             let xz = [packed_by("xz", &entered), (entered.len() as u32).to_le_bytes().to_vec()].concat();
             assert_eq!(found(&image(&xz)), Some(entered.clone()));
             let other = [packed_by("xz", &entered), 7u32.to_le_bytes().to_vec()].concat();
-            assert_eq!(found(&image(&other)), None, "it is not of the size that is told");
+            assert_eq!(found(&image(&other)), None, "it does not have its stated size");
         }
     }
 

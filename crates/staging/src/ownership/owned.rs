@@ -373,7 +373,7 @@ mod tests {
         assert!(matches!(looked(), (Claim::Living, None)), "the record goes last");
         image.release().expect("released");
         assert!(matches!(looked(), (Claim::Foreign(_), None)));
-        assert_eq!(life::probe(&file), Lock::Free, "whoever had it open sees a free lock");
+        assert_eq!(life::probe(&file), Lock::Free, "a process that had it open sees a free lock");
     }
 
     fn file_to_write(folder: &Path) -> File {

@@ -146,7 +146,7 @@ fn where_others_can_write_only_what_this_run_made_is_used() {
     let why = bench.unusable(6);
     assert!(why.contains("can be written by everybody") && why.contains("--scratch"), "{why}");
     mode(&bench.cache.folder, 0o755);
-    assert!(bench.cache.find(&key(6)).is_some(), "nobody else can write there any more");
+    assert!(bench.cache.find(&key(6)).is_some(), "no other user can write there any more");
     mode(&image.file(), 0o664);
     assert!(bench.unusable(6).contains("can be written by its group"));
 }
