@@ -137,7 +137,8 @@ class Stretch:
 
     def kill(self):
         """One kill that meets a process, after a random moment."""
-        role = self.random.choices(list(ROLES), list(ROLES.values()))[0]
+        roles = {role: often for role, often in ROLES.items() if self.kernel or role != "machine"}
+        role = self.random.choices(list(roles), list(roles.values()))[0]
         time.sleep(self.random.uniform(0.02, 2.5))
         pid = self.of_role(role) or (self.child.pid if self.running() else None)
         if pid is None:

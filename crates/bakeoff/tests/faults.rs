@@ -162,7 +162,9 @@ fn invalid_options_of_faults_are_refused_with_their_reason() {
     let place = Place::new();
     place.bakeoff("faults --fault rust").refused(&["--fault rust", "bit-flips, "]);
     place.bakeoff("powercut --fs btrfs --axis devices=2").refused(&["needs several devices", "leave `devices` out"]);
-    place.bakeoff("powercut --fs ext4 --axis stack=raid1 --kernel debian:6.12").refused(&["needs several disks", "raid1:one-disk"]);
+    place
+        .bakeoff("powercut --fs ext4 --axis stack=raid1 --kernel debian:6.12")
+        .refused(&["needs several disks", "raid1:one-disk"]);
     place.bakeoff("faults --kernel linux:6").refused(&["linux:6", "debian:6.1"]);
     place.bakeoff("faults --image 100T").refused(&["choose a smaller size"]);
     place.bakeoff("faults --rounds 0").refused(&["1..=1000"]);
