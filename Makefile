@@ -95,7 +95,7 @@ bench: build
 simulate:
 	$(CARGO) run --release --locked -p bakeoff-judge --example simulate
 
-# Whether phases in slices measure the same as in one piece; as root, about three quarters of an hour.
+# Whether phases in slices measure the same as in one piece; as root, about half an hour.
 slices: packages build
 	scripts/slices $(BAKEOFF)
 

@@ -84,11 +84,11 @@ class Stretch:
         self.ledger, self.seen = self.world.path(f"run-{self.runs}.db"), {}
         self.contenders = CONTENDERS[self.random.randrange(len(CONTENDERS))]
         on_disk = self.random.random() < ON_DISK
-        place = ["--on", self.disk.node, "--split"] if on_disk else ["--image", "330MiB", "--scratch", self.scratch]
-        place += ["--fs", self.contenders]
+        images = ["--image", "330MiB", "--scratch", self.scratch]
+        place = ["--fs", self.contenders, *(["--on", self.disk.node, "--split"] if on_disk else images)]
         if self.kernel and self.random.random() < IN_GUEST:
             self.contenders = ",".join(self.random.sample(STACKS, 2))
-            place = ["--kernel", self.kernel, "--fs", "ext4", "--axis", f"stack={self.contenders}", "--image", "330MiB", "--scratch", self.scratch]
+            place = ["--kernel", self.kernel, "--fs", "ext4", "--axis", f"stack={self.contenders}", *images]
         self.start("run", "small-files", "--set", "files=60", "--set", "some=10", "--samples", str(BLOCKS), "--no-twin", *QUIET,
                    "--seed", str(self.random.randrange(1 << 20)), *place)
 
