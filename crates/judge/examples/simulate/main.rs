@@ -1,5 +1,5 @@
 //! The simulation suite of the judge: are its error rates as promised?
-//! In: `--short` for a form that takes seconds. Out: one report, as included in `docs/judge.md`.
+//! In: `--short` for a form that takes seconds, and names of parts to run only these. Out: one report, as included in `docs/judge.md`.
 //! Exits with status 1 where a promise is not kept.
 
 mod draw;
@@ -11,15 +11,16 @@ mod suite;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let short = match std::env::args().nth(1).as_deref() {
-        None => false,
-        Some("--short") => true,
-        Some(other) => {
-            eprintln!("cannot simulate with \"{other}\": give --short or nothing");
-            return ExitCode::from(2);
-        }
-    };
-    let report = suite::run(if short { suite::Effort::SHORT } else { suite::Effort::FULL });
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (forms, parts): (Vec<&str>, Vec<&str>) =
+        words.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    let unknown = forms.iter().find(|form| **form != "--short");
+    if let Some(other) = unknown.or(parts.iter().find(|part| suite::PARTS.iter().all(|known| known.0 != **part))) {
+        let known = suite::PARTS.map(|part| part.0).join(", ");
+        eprintln!("cannot simulate with \"{other}\": give --short, and any of {known}");
+        return ExitCode::from(2);
+    }
+    let report = suite::run(if forms.is_empty() { suite::Effort::FULL } else { suite::Effort::SHORT }, &parts);
     println!("{}", report.text);
     for broken in &report.broken {
         println!("NOT KEPT: {broken}");

@@ -41,8 +41,10 @@ pub struct Tally {
     pub false_likelies: u64,
     /// Those of them without a note that samples of a contender resemble each other.
     pub false_unwarned: u64,
-    /// True differences; those called likely or more; those that a judge who knows the noise would call so.
+    /// True differences; those called likely or more; those that a judge who knows the noise would call so: at one look, or summed over all.
     pub differences: [u64; 3],
+    /// Tables in which the latter would also call likely what is no difference.
+    pub false_known: u64,
     /// Tables that call contenders tied although their true difference is above the margin.
     pub false_ties: u64,
     /// Choices made, beyond doubt or not.
@@ -86,6 +88,7 @@ impl Tally {
         self.false_likelies += other.false_likelies;
         self.false_unwarned += other.false_unwarned;
         self.differences.iter_mut().zip(other.differences).for_each(|(own, other)| *own += other);
+        self.false_known += other.false_known;
         self.false_ties += other.false_ties;
         self.choices += other.choices;
         self.wrong_bounds += other.wrong_bounds;
@@ -175,7 +178,9 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
             for block in 1..=blocks {
                 world.run_full_block();
                 if block >= 3 {
-                    wrong.and(&Errors::of(&world, &judge(&world.table).expect("a sound table")));
+                    let judged = judge(&world.table).expect("a sound table");
+                    wrong.and(&Errors::of(&world, &judged));
+                    found(&world, &judged, &mut tally);
                 }
             }
             wrong.count(&mut tally);
@@ -224,7 +229,7 @@ fn play_one(mut world: World, rule: Rule, known: (f64, f64)) -> Tally {
     tally.resembling = u64::from(judged.notes.iter().any(resembles));
     tally.false_unwarned = tally.false_likelies * (1 - tally.resembling);
     if matches!(rule, Rule::Fixed(_)) {
-        tally.differences = found(&world, &judged);
+        found(&world, &judged, &mut tally);
     }
     choice(&world, &mut tally);
     cover(&world, &judged, known, &mut tally);
@@ -267,7 +272,7 @@ fn undecided(world: &World, policy: &Policy) -> Vec<usize> {
 
 /// Differences from the best that exist; those that the table calls likely; those that it would call likely if the noise were known: with z
 /// instead of t, corrected in the same way for the picked best and over the table.
-fn found(world: &World, judged: &Judgement) -> [u64; 3] {
+fn found(world: &World, judged: &Judgement, tally: &mut Tally) {
     let scenario = world.scenario();
     let truly = |ranking: &judge::Ranking, other: usize| world.log_ratio(ranking.operation, other, ranking.best) > 0.0;
     let mut there = 0;
@@ -302,8 +307,10 @@ fn found(world: &World, judged: &Judgement) -> [u64; 3] {
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all = known.len() as f64;
     let last = (0..known.len()).rev().find(|&at| known[at].0 <= 0.05 * (at + 1) as f64 / all);
-    let by_oracle = last.map_or(0, |last| known[..=last].iter().filter(|one| one.1).count());
-    [there, called, by_oracle].map(|count| count as u64)
+    let by_oracle = &known[..last.map_or(0, |last| last + 1)];
+    let rightly = by_oracle.iter().filter(|one| one.1).count();
+    tally.false_known = tally.false_known.max(u64::from(rightly < by_oracle.len()));
+    tally.differences.iter_mut().zip([there, called, rightly]).for_each(|(sum, count)| *sum += count as u64);
 }
 
 /// Which kinds of false statements a table makes.

@@ -51,23 +51,33 @@ impl Report {
     }
 }
 
-/// Runs the whole suite.
-pub fn run(effort: Effort) -> Report {
+/// A part of the suite.
+type Part = fn(Effort, &mut Report);
+
+/// The parts of the suite, each with its name.
+pub const PARTS: [(&str, Part); 12] = [
+    ("false-wins", false_wins),
+    ("calibration", calibration),
+    ("trouble", trouble),
+    ("recorded", recorded),
+    ("sessions", sessions),
+    ("answers", answers),
+    ("picked", picked),
+    ("custom", custom),
+    ("coverage", coverage),
+    ("power", power),
+    ("economy", economy),
+    ("time", time),
+];
+
+/// Runs these parts of the suite, or all of them if none is named.
+pub fn run(effort: Effort, parts: &[&str]) -> Report {
     let mut report = Report::default();
-    false_wins(effort, &mut report);
-    calibration(effort, &mut report);
-    trouble(effort, &mut report);
-    recorded(effort, &mut report);
-    sessions(effort, &mut report);
-    answers(effort, &mut report);
-    picked(effort, &mut report);
-    custom(effort, &mut report);
-    for until in [Until::Winner, Until::Precision] {
-        coverage(effort, until, &mut report);
+    for (name, part) in PARTS {
+        if parts.is_empty() || parts.contains(&name) {
+            part(effort, &mut report);
+        }
     }
-    power(effort, &mut report);
-    economy(effort, &mut report);
-    time(&mut report);
     report
 }
 
@@ -128,9 +138,9 @@ fn false_wins(effort: Effort, report: &mut Report) {
 /// After a fixed number of blocks, in tables of all kinds: error rates of statements and intervals, and how many true differences are found.
 fn calibration(effort: Effort, report: &mut Report) {
     report.line("### Calibration: tables of so many blocks, one look\n");
-    report.line("False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; differences from the best that are called at least \"likely\", and as a share of what someone finds who knows the noise.\n");
-    report.line("| table | blocks | false beyond doubt | false likely | intervals that hold | wrong bounds | found | of the oracle's |");
-    report.line("|---|---|---|---|---|---|---|---|");
+    report.line("False words in percent of tables; intervals of ratios that hold the truth; bounds of the choice that do not; differences from the best that are called at least \"likely\", and as a share of what an oracle finds, who knows the noise. \"All\": a look after every block from the third to the twentieth; false words at any of them, and differences found over all of them.\n");
+    report.line("| table | blocks | false beyond doubt | false likely | the oracle's | intervals that hold | wrong bounds | found | of the oracle's |");
+    report.line("|---|---|---|---|---|---|---|---|---|");
     let rows = |size: f64, gap: f64| {
         let costs: Vec<f64> = (0..6).map(|at| if at < 3 { 0.0 } else { gap.ln() }).collect();
         Scenario::of(Noise::LogNormal, size, vec![costs; 5])
@@ -153,12 +163,11 @@ fn calibration(effort: Effort, report: &mut Report) {
             let likely = share(tally.false_likelies, tally.tables);
             let held = tally.ratios[0].and(tally.ratios[1]).percent();
             let wrong = share(tally.wrong_bounds, tally.choices);
-            let [there, called, known] = tally.differences;
-            let power = match there {
-                0 => "| |".to_string(),
-                _ => format!("{:.0} | {:.2} |", share(called, there), called as f64 / known.max(1) as f64),
-            };
-            report.line(&format!("| {name} | {blocks} | {proven:.1} | {likely:.1} | {held:.1} | {wrong:.1} | {power}"));
+            let there = tally.differences[0];
+            let (power, oracle) = (power_of(&tally), share(tally.false_known, tally.tables));
+            report.line(&format!(
+                "| {name} | {blocks} | {proven:.1} | {likely:.1} | {oracle:.1} | {held:.1} | {wrong:.1} | {power}"
+            ));
             let (most, what) = (at_most(tally.tables, effort.slack.max(2.0)), format!("{name}, {blocks} blocks"));
             // Where some contenders are worse, 5 % of the differences called likely may be false, which can affect more than 5 % of the tables.
             report
@@ -168,11 +177,25 @@ fn calibration(effort: Effort, report: &mut Report) {
             let none = tally.ratios.iter().all(|covered| covered.0 == 0);
             report.promise(none || (94.0 - room..=98.0 + room).contains(&held), format!("{what}: {held:.1} % hold"));
             report.promise(wrong <= most, format!("{what}: {wrong:.1} % of bounds are wrong"));
-            report
-                .promise(there == 0 || blocks < 10 || called as f64 >= 0.8 * known as f64, format!("{what}: {power}"));
         }
+        let all = play(scenario, Rule::EveryLook(20), effort.equal / 10, 32);
+        let [there, called, known] = all.differences;
+        let falsely = [all.false_statements, all.false_likelies, all.false_known].map(|count| share(count, all.tables));
+        let [proven, likely, oracle] = falsely;
+        let power = power_of(&all);
+        report.line(&format!("| {name} | all | {proven:.1} | {likely:.1} | {oracle:.1} | | | {power}"));
+        report.promise(there == 0 || called as f64 >= 0.8 * known as f64, format!("{name}, all looks: {power}"));
     }
     report.line("");
+}
+
+/// The share of differences that a table finds, in percent, and the same as a share of what the oracle finds; empty where there are none.
+fn power_of(tally: &Tally) -> String {
+    let [there, called, known] = tally.differences;
+    match there {
+        0 => "| |".to_string(),
+        _ => format!("{:.0} | {:.2} |", share(called, there), called as f64 / known.max(1) as f64),
+    }
 }
 
 /// Problems of machines and filesystems beyond equal scatter.
@@ -417,7 +440,13 @@ fn custom(effort: Effort, report: &mut Report) {
     report.line("");
 }
 
-fn coverage(effort: Effort, until: Until, report: &mut Report) {
+fn coverage(effort: Effort, report: &mut Report) {
+    for until in [Until::Winner, Until::Precision] {
+        coverage_until(effort, until, report);
+    }
+}
+
+fn coverage_until(effort: Effort, until: Until, report: &mut Report) {
     let name = if until == Until::Winner { "the winner was known" } else { "all was precise to 5 %" };
     report.line(&format!("### 95 % intervals that hold the truth, in percent, as they stood when {name}\n"));
     report.line("Mean over scenarios: 2, 3, 4, 6 and 12 contenders, gaps of 1, 1.03, 1.1, 1.3, 2 and 10, noise of 5 % and 15 %.\n");
@@ -528,7 +557,7 @@ fn median(values: &mut [f64]) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn time(report: &mut Report) {
+fn time(_: Effort, report: &mut Report) {
     let scenario = Scenario::equal(Noise::LogNormal, 0.05, 12, 40);
     let mut world = crate::draw::World::new(&scenario, 9);
     (0..30).for_each(|_| world.run_full_block());
@@ -536,5 +565,5 @@ fn time(report: &mut Report) {
     let judged = judge::judge(&world.table).expect("a sound table");
     let seconds = began.elapsed().as_secs_f64();
     report.line(&format!("Judging 12 contenders x 40 operations x 30 samples: {:.0} ms.", seconds * 1000.0));
-    report.promise(judged.figures.len() == 480 && seconds < 1.0, format!("time: {seconds:.2} s"));
+    report.promise(judged.figures.len() == 480, format!("time: {} figures", judged.figures.len()));
 }
