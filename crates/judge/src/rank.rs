@@ -14,12 +14,15 @@ use crate::sessions::Sessions;
 use crate::table::Table;
 
 /// Version of the rules that verdicts follow. It rises whenever the same samples may lead to another verdict.
-pub const RULES: u32 = 4;
+pub const RULES: u32 = 5;
 /// The promised error rate: the chance that a table makes any false statement beyond doubt at any look; the share of false ones among the
 /// differences that a table calls likely; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;
 /// The rate for calling differences likely: 5 %, less the error that noise estimated from few samples adds, by simulation.
 const LIKELY: f64 = 0.04;
+/// The share of operations that may have two modes. What is only likely may be wrong in one of twenty cases, so the chance that two modes of
+/// equal contenders look like a difference counts for as many operations as have them.
+const BIMODAL: f64 = 0.2;
 /// Each row may use this many times its share of the error that a table allows beyond doubt: bounds for all rows, pairs and looks together are
 /// conservative, so tables of equals err less often than allowed. By simulation, with room for contenders that scatter far more than others.
 const SPENT: f64 = 1.3;
@@ -164,7 +167,7 @@ impl Fit {
         let met = self.meeting(row, first, second)?;
         let (level, plain) = proof(contest.all_pairs());
         let likely = self.likely[usize::from(self.rows[row].secondary)];
-        let shown = (met.shows(level, plain), met.shows(likely, likely));
+        let shown = (met.shows(level, plain), met.shows(likely, likely / BIMODAL));
         let (beyond, interval) = (met.interval(level), met.interval(ALPHA));
         let worth = Worth { least: self.least[row], margin: self.margin };
         let relation = worth.relation(&met.picked, interval, shown);
@@ -365,7 +368,7 @@ impl Contest {
         for (rival, proven) in self.others.iter_mut().zip(proven) {
             let (Some(met), Some(interval)) = (&rival.met, rival.interval) else { continue };
             let found = met.picked;
-            let likely = found.log > 0.0 && rival.p <= likely && met.shows(1.0, likely);
+            let likely = found.log > 0.0 && rival.p <= likely && met.shows(1.0, likely / BIMODAL);
             rival.relation = worth.relation(&found, interval, (proven, likely));
             let within = worth.least > worth.margin && found.log.abs() < worth.least.ln_1p();
             rival.interval = Some(held_to(interval, !within, found.log));

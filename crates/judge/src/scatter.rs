@@ -22,7 +22,7 @@ const SHARE_BELIEF: f64 = 0.1;
 /// By how many standard errors a factor, or the variance of a comparison, may be shifted.
 const LIMIT: f64 = 0.5;
 /// Most degrees of freedom of a prior with many rows, and the number of rows at which it has half of that.
-const MOST: (f64, f64) = (12.0, 2.0);
+const MOST: (f64, f64) = (30.0, 6.5);
 /// Fewest contender-blocks for a test of resemblance from block to block, and the z above which it is found.
 const RESEMBLANCE: (usize, f64) = (8, 2.6);
 /// Chance that independent steps look as if a contender had a common effect in one round.
