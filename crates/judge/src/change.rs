@@ -6,6 +6,9 @@ use crate::numbers::{mean, t_p};
 
 /// Fewest rounds on either side of a change: a single slow round is a disturbance.
 const LEAST: usize = 3;
+/// A stretch of fewer rounds after which the machine is as before is a disturbance, too: its rounds stay among the others, and what they differ by
+/// counts as scatter. A state that lasts for seconds is not the one that a user will meet.
+const PASSING: usize = 5;
 /// Factor by which a rate must rise or fall; smaller changes are left to the component between sessions that the table estimates.
 const FACTOR: f64 = 1.5;
 /// Probability of a false change on a machine whose rates only scatter, over all stretches and rates together.
@@ -26,20 +29,26 @@ pub struct MachineChange {
     pub after: f64,
 }
 
-/// Finds the blocks at which a rate rose or fell permanently or for a while, in ascending order. Each rate is a list of block and value, in
+/// Finds the blocks at which a rate rose or fell permanently or for five rounds or more, in ascending order. Each rate is a list of block and value, in
 /// any order; values that are not positive and finite count as missing.
 ///
 /// Of all stretches of three values or more, up to the last value or followed by at least three, the one with the largest t against the
 /// others counts if the means of the logarithms differ by a factor of 1.5 or more and Student's t (pooled variance) has p < 0.001 after
 /// Bonferroni's correction for all stretches and rates. The parts are then searched again (circular binary segmentation: Olshen et al.,
-/// Biostatistics 5, 2004), until at least four changes are found.
+/// Biostatistics 5, 2004), until at least four changes are found. A shorter stretch that ends is removed before the search goes on.
 pub fn machine_changes(rates: &[Vec<(u32, f64)>]) -> Vec<MachineChange> {
-    let known: Vec<Vec<(u32, f64)>> = rates.iter().map(|rate| logs(rate)).collect();
+    let mut known: Vec<Vec<(u32, f64)>> = rates.iter().map(|rate| logs(rate)).collect();
     let mut bounds = vec![0, u32::MAX];
     let mut found: Vec<(u32, usize)> = Vec::new();
-    while found.len() < MOST {
+    let mut passed = 0;
+    while found.len() < MOST && passed < MOST {
         let parts = bounds.windows(2).filter_map(|part| stretch(&known, part[0], part[1]));
         let Some(most) = parts.min_by(|a, b| a.p.total_cmp(&b.p)) else { break };
+        if let Some(to) = most.to.filter(|to| rounds(&known[most.rate], most.from, *to) < PASSING) {
+            known.iter_mut().for_each(|rate| rate.retain(|(block, _)| !(most.from..to).contains(block)));
+            passed += 1;
+            continue;
+        }
         for block in [Some(most.from), most.to].into_iter().flatten() {
             bounds.push(block);
             found.push((block, most.rate));
@@ -82,6 +91,11 @@ fn logs(rate: &[(u32, f64)]) -> Vec<(u32, f64)> {
     let mut logs: Vec<(u32, f64)> = measured.map(|&(block, value)| (block, value.ln())).collect();
     logs.sort_by_key(|known| known.0);
     logs
+}
+
+/// Blocks between two that have a value.
+fn rounds(rate: &[(u32, f64)], from: u32, to: u32) -> usize {
+    rate.chunk_by(|a, b| a.0 == b.0).filter(|chunk| (from..to).contains(&chunk[0].0)).count()
 }
 
 fn within(rate: &[(u32, f64)], from: u32, to: u32) -> Vec<f64> {
@@ -237,6 +251,23 @@ mod tests {
         let mut one_slow = drawn(&mut rng, 24, 0.05, 0, 1.0);
         one_slow[12].1 /= 4.0;
         assert_eq!(machine_changes(&[one_slow]), []);
+    }
+
+    #[test]
+    fn a_stretch_of_a_few_rounds_is_a_change_only_while_it_lasts() {
+        let mut rng = SmallRng::seed_from_u64(5);
+        let changes = |rate: &[(u32, f64)], of: u32| {
+            let rate: Vec<(u32, f64)> = rate.iter().copied().filter(|known| known.0 < of).collect();
+            machine_changes(&[rate]).iter().map(|change| change.block).collect::<Vec<u32>>()
+        };
+        for passing in [3, 4] {
+            let mut rate = drawn(&mut rng, 40, 0.05, 0, 1.0);
+            rate[10..10 + passing].iter_mut().for_each(|known| known.1 *= 0.4);
+            assert_eq!((changes(&rate, 10 + passing as u32), changes(&rate, 40)), (vec![10], vec![]), "{passing}");
+            // What changes later for good is found beside it.
+            rate[26..].iter_mut().for_each(|known| known.1 *= 0.4);
+            assert_eq!(changes(&rate, 40), [26], "{passing}");
+        }
     }
 
     #[test]
