@@ -32,6 +32,9 @@ pub struct Layer {
     /// Further modules to load, where the kernel has them.
     #[serde(default)]
     pub modules: Vec<String>,
+    /// Whether what was flushed through it survives a power cut.
+    #[serde(default = "yes")]
+    pub(crate) flushes: bool,
     /// Programs that its commands need.
     pub tools: Vec<Tool>,
     /// Remark where the processor is emulated.
@@ -99,7 +102,7 @@ pub struct Choice {
 }
 
 /// What a value of an option changes.
-#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
     /// Words for `{make}`.
@@ -113,10 +116,17 @@ pub struct Value {
     pub(crate) after: Vec<Vec<String>>,
     /// Text in what shows the layer.
     pub(crate) holds: Option<String>,
+    /// False: with it, what was flushed may be lost in a power cut.
+    #[serde(default = "yes")]
+    pub(crate) flushes: bool,
 }
 
 fn one() -> u32 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Layer {

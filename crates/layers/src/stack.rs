@@ -125,6 +125,11 @@ impl Rung {
         self.asked.join(":")
     }
 
+    /// Whether what was flushed through it survives a power cut.
+    pub fn flushes(&self) -> bool {
+        self.layer.flushes && self.values.iter().all(|(_, value)| value.flushes)
+    }
+
     /// Commands that make and open it on blank devices.
     pub fn build(&self, places: &Places) -> Vec<Vec<String>> {
         let after = self.values.iter().flat_map(|(_, value)| &value.after);
@@ -268,6 +273,15 @@ mod tests {
         let divided = |text| Stack::parse(text).map(|stack| stack.divided(Path::new("/dev/vda")).is_some());
         assert_eq!((divided("raid1"), divided("none")), (Ok(false), Ok(false)));
         assert!(divided("luks:one-disk").is_err_and(|why| why.contains("no option `one-disk`")));
+    }
+
+    #[test]
+    fn a_layer_whose_option_loses_flushed_data_is_known_by_its_file() {
+        let flushes = |text| Stack::parse(text).expect("good").rungs()[0].flushes();
+        assert_eq!(
+            ["integrity", "integrity:mode=bitmap", "integrity:mode=direct", "luks"].map(flushes),
+            [true, true, false, true]
+        );
     }
 
     #[test]

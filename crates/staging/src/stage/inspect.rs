@@ -121,7 +121,8 @@ impl Stage<'_> {
             .chain(inspected.filter(|word| !word.is_empty()).map(str::to_string))
             .collect();
         let class = crate::filesystems::durability::class(&filesystem.durability, &words);
-        let flushes = if self.state.flushes_off { Some(false) } else { class.flushes };
+        let is_lost = self.state.flushes_off || !self.state.layers.flush();
+        let flushes = if is_lost { Some(false) } else { class.flushes };
         Durability { flushes, ..class }
     }
 

@@ -34,6 +34,11 @@ impl Layers {
     pub fn is_empty(&self) -> bool {
         self.built.is_empty()
     }
+
+    /// Whether what was flushed through all of them survives a power cut.
+    pub fn flush(&self) -> bool {
+        self.built.iter().all(|(rung, _)| rung.flushes())
+    }
 }
 
 /// Each layer with what its placeholders become, on these disks; `label` is unique to the run.
