@@ -42,7 +42,7 @@ pub fn entries(
         axes: &axes,
     };
     check_schedulers(what, catalogue)?;
-    let mut contenders = named(what, plan, catalogue, &known)?;
+    let (mut contenders, left_out) = named(what, plan, catalogue, &known)?;
     for kernel in contenders.iter_mut().filter_map(|contender| contender.kernel.as_mut()) {
         *kernel = kernel_called(kernel)?;
     }
@@ -65,7 +65,7 @@ pub fn entries(
     for contender in contenders.iter_mut().filter(|contender| contender.kernel.is_none()) {
         contender.kernel = staging::guest_kernel(&catalogue.filesystems, &contender.filesystem);
     }
-    let mut notes = field.notes;
+    let mut notes = [left_out, field.notes].concat();
     notes.extend(nearest::forms(&mut contenders, plan, catalogue)?);
     let modelled = |contender: &Contender| axes::value(contender, "disk").is_some();
     let apart = "figures of a modelled disk are never ranked with those of a real one";
@@ -254,32 +254,44 @@ fn entry(asked: Contender) -> PlannedContender {
     PlannedContender { asked, twin_of: None, works: Vec::new() }
 }
 
-fn named(what: &What, plan: &Plan, catalogue: &Catalogue, known: &Known<'_>) -> Result<Vec<Contender>, Failure> {
+/// The contenders of the command line or the plan, else those that take part by default; with a note about each of the latter that only lacks
+/// its tools.
+fn named(
+    what: &What,
+    plan: &Plan,
+    catalogue: &Catalogue,
+    known: &Known<'_>,
+) -> Result<(Vec<Contender>, Vec<String>), Failure> {
     if !what.contenders.is_empty() {
-        return Ok(what.contenders.clone());
+        return Ok((what.contenders.clone(), Vec::new()));
     }
     let shared = shared(what, catalogue)?;
     if !what.fs.is_empty() || !shared.is_empty() {
-        return what.fs.iter().chain(&shared).map(|name| resolve(name, known).map_err(Failure::usage)).collect();
+        let all = what.fs.iter().chain(&shared).map(|name| resolve(name, known).map_err(Failure::usage));
+        return Ok((all.collect::<Result<_, _>>()?, Vec::new()));
     }
     let planned = plan.named_contenders(known)?;
     if !planned.is_empty() {
-        return Ok(planned);
+        return Ok((planned, Vec::new()));
     }
-    let able: Vec<staging::System> = staging::systems(&catalogue.filesystems, &system::Journal::new())
-        .into_iter()
-        .filter(|system| system.can_compete && !system.shared)
-        .collect();
+    let systems = staging::systems(&catalogue.filesystems, &system::Journal::new());
+    let local = || systems.iter().filter(|system| !system.shared);
+    let by_default =
+        |system: &&staging::System| catalogue.filesystems.get(&system.name).is_ok_and(|one| one.by_default);
+    let able: Vec<&staging::System> = local().filter(|system| system.can_compete).collect();
     if able.is_empty() {
         return Err(Failure::new("no filesystem can compete here; `bakeoff systems` shows why, and what would help"));
     }
-    let by_default =
-        |system: &&staging::System| catalogue.filesystems.get(&system.name).is_ok_and(|one| one.by_default);
-    let mut chosen: Vec<&staging::System> = able.iter().filter(by_default).collect();
+    let left_out = local().filter(by_default).filter(|system| system.only_lacks_tools());
+    let note = |system: &staging::System| {
+        format!("{} is left out: {} ({}).", system.name, system.obstacles.join(", "), system.help.join(", "))
+    };
+    let left_out = left_out.map(note).collect();
+    let mut chosen: Vec<&staging::System> = able.iter().copied().filter(by_default).collect();
     if chosen.is_empty() {
-        chosen = able.iter().collect();
+        chosen = able;
     }
-    Ok(chosen.into_iter().map(|system| Contender::plain(&system.name)).collect())
+    Ok((chosen.into_iter().map(|system| Contender::plain(&system.name)).collect(), left_out))
 }
 
 /// The names of `--shared`; an error for a name without a filesystem, and for a local filesystem.

@@ -60,6 +60,7 @@ mod verbs;
 
 use args::{Arguments, Verb};
 use failure::Failure;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// The program: parses its arguments, carries them out, and returns its exit status.
@@ -76,7 +77,9 @@ pub fn main() -> ExitCode {
     match carry_out(&arguments) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("bakeoff: {}{}", failure.text, file_limit::reason(&too_large));
+            let error = format!("bakeoff: {}{}\n", failure.text, file_limit::reason(&too_large));
+            let is_read = std::io::stderr().is_terminal();
+            eprint!("{}", if is_read { text::folded(&error, text::width()) } else { error });
             ExitCode::from(failure.status)
         }
     }

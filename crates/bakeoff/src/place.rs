@@ -46,10 +46,13 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
     Ok(promised)
 }
 
-/// Refuses, for a plan, a device or directory that a run would refuse, as far as this is known without changing anything. Returns what a
-/// run needs `--erase` for, in words.
+/// Refuses, for a plan, a device or directory that a run would refuse, as far as this is known without changing anything. Returns in words
+/// what a run needs `--erase` for, or why its images do not fit.
 pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Option<String>, Failure> {
-    let is_known = match plan.place {
+    let is_known = match &plan.place {
+        Place::Image { bytes, scratch } if scratch.is_dir() => {
+            return Ok(staging::image_fits(scratch, *bytes).err().map(|refused| refused.to_string()));
+        }
         Place::Image { .. } => false,
         Place::Device { .. } => system::process::is_root(),
         Place::Directories(_) => true,

@@ -15,6 +15,13 @@ pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
+/// The same for a text of several lines. Lines that fit, and indented ones, such as output of other programs, stay as they are.
+pub fn folded(text: &str, width: usize) -> String {
+    let fits = |line: &str| line.chars().count() <= width || line.starts_with([' ', '\t']);
+    let line = |line: &str| if fits(line) { format!("{line}\n") } else { wrapped(line, width, "", "  ") };
+    text.lines().map(line).collect()
+}
+
 /// Prints `head`, then the text wrapped to the terminal; further lines are indented by the width of the head.
 pub fn print_beside(head: &str, text: &str) {
     let rest = " ".repeat(head.chars().count());
@@ -67,5 +74,11 @@ mod tests {
     #[test]
     fn foreign_text_cannot_drive_the_terminal() {
         assert!(!wrapped("a\u{1b}[2Jb", 80, "", "").contains('\u{1b}'));
+    }
+    #[test]
+    fn a_long_line_is_folded_and_output_of_other_programs_is_not() {
+        let text = format!("bakeoff: one two three\n  {}\nshort\n", "-".repeat(40));
+        let lines: Vec<String> = folded(&text, 16).lines().map(str::to_owned).collect();
+        assert_eq!(lines, ["bakeoff: one two", "  three", &format!("  {}", "-".repeat(40)), "short"]);
     }
 }

@@ -23,7 +23,7 @@ pub use ageing::git_checkout::commits;
 pub use ageing::image_cache::{AgedCache, AgedImage, Cached};
 pub use cleanup::clean::{Cleaned, clean, forget};
 pub use cleanup::leftover::{Leftover, Stranger, Survey, first_seen, survey};
-pub use devices::image::room;
+pub use devices::image::{fits as image_fits, room};
 pub use devices::parts::{Part, parts};
 pub use error::StagingError;
 pub use filesystems::description::Filesystem;

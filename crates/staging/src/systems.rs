@@ -38,6 +38,20 @@ pub struct System {
     pub smallest_bytes: u64,
 }
 
+impl System {
+    /// Whether it could compete if its tools were installed.
+    pub fn only_lacks_tools(&self) -> bool {
+        !self.can_compete && self.obstacles.len() == missing_packages(&self.tools).len()
+    }
+}
+
+/// Packages of the tools that are not installed.
+fn missing_packages(tools: &[Tool]) -> Vec<&str> {
+    let mut missing: Vec<&str> = tools.iter().filter(|tool| !tool.found).map(|tool| tool.package.as_str()).collect();
+    missing.dedup();
+    missing
+}
+
 /// One program that a filesystem needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
@@ -87,9 +101,7 @@ fn look(filesystem: &Filesystem, journal: &Journal) -> System {
         .collect();
     let mut obstacles = Vec::new();
     let mut help = Vec::new();
-    let mut missing: Vec<&str> = tools.iter().filter(|tool| !tool.found).map(|tool| tool.package.as_str()).collect();
-    missing.dedup();
-    for package in missing {
+    for package in missing_packages(&tools) {
         obstacles.push(format!("tools of {package} are missing"));
         help.push(tools::way_to(filesystem, package));
     }
@@ -236,5 +248,25 @@ mod tests {
         let error = tools_are_here(&filesystem).expect_err("another program").to_string();
         assert!(error.contains("sh") && error.contains("apt-get install dash"), "{error}");
         assert!(!look(&filesystem, &Journal::new()).tools[0].found);
+    }
+    #[test]
+    fn a_filesystem_that_only_lacks_its_tools_differs_from_one_that_the_kernel_lacks() {
+        let mut filesystem = Registry::embedded().expect("good").get("ext4").expect("known").clone();
+        let without = |filesystem: &Filesystem| {
+            let mut found = look(filesystem, &Journal::new());
+            found.obstacles.retain(|obstacle| !obstacle.contains("root"));
+            found
+        };
+        assert!(!System { can_compete: true, ..without(&filesystem) }.only_lacks_tools());
+        let missing = |program: &str| ToolNeed {
+            program: program.into(),
+            package: "no-such-package".into(),
+            version: Vec::new(),
+            shows: String::new(),
+        };
+        filesystem.tools = vec![missing("no-such-mkfs"), missing("no-such-fsck")];
+        assert!(without(&filesystem).only_lacks_tools(), "{:?}", without(&filesystem));
+        filesystem.kernel = "no-such-fs".into();
+        assert!(!without(&filesystem).only_lacks_tools(), "{:?}", without(&filesystem));
     }
 }

@@ -72,6 +72,10 @@ pub fn parse_bytes(text: &str) -> std::result::Result<u64, String> {
 
 /// A duration as users write it: `10m`, `1.5 s`, `2h`.
 pub fn parse_duration(text: &str) -> std::result::Result<Duration, String> {
+    let number = text.trim();
+    if number.parse::<u64>().is_ok() {
+        return Err(format!("`{number}` has no unit: write `{number}s` or `{number}m`"));
+    }
     in_words(evaluate(text, Unit::Nanoseconds, &Scope::new())).map(Duration::from_nanos)
 }
 

@@ -181,7 +181,8 @@ impl Outcome {
         let all = |of: fn(&Run) -> &Vec<String>| self.runs.iter().flat_map(of).cloned().collect::<Vec<_>>();
         let (removed, left_alone) = (all(|run| &run.removed), all(|run| &run.left_alone));
         if !removed.is_empty() {
-            say(format!("Removed: {}", removed.join(", ")));
+            say("Removed:".into());
+            removed.iter().for_each(|what| say(format!("  {what}")));
         }
         left_alone.iter().for_each(|why| say(format!("Not touched: {why}")));
         for run in self.runs.iter().filter(|run| !run.problems.is_empty()) {

@@ -34,7 +34,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     }
     order(&plan);
     turns(&plan, &catalogue);
-    costs(&plan);
+    costs(&plan, &catalogue);
     if !args.commands {
         println!("\n--commands prints every command that would run.");
         return Ok(0);
@@ -162,7 +162,7 @@ fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
     }
 }
 
-fn costs(plan: &ResolvedPlan) {
+fn costs(plan: &ResolvedPlan, catalogue: &Catalogue) {
     let per_block = plan.trials_per_block();
     let seconds = estimate::block_seconds(plan);
     let blocks = plan.least_blocks();
@@ -186,7 +186,9 @@ fn costs(plan: &ResolvedPlan) {
     );
     ageing(plan);
     if let Place::Image { bytes, .. } = &plan.place {
-        let most = plan.contenders.iter().map(|entry| axes::disks_of(&entry.asked)).max().unwrap_or(1);
+        let disks = plan.contenders.iter().map(|entry| axes::disks_of(&entry.asked));
+        let by_slices = plan.turns != Turns::Trial && place::why_one_by_one(plan, &catalogue.filesystems).is_none();
+        let most: u32 = if by_slices { disks.sum() } else { disks.max().unwrap_or(1) };
         let images = if most > 1 { format!("{most} images at a time, each") } else { "one image at a time,".into() };
         println!("Space: {images} sparse, {} at most", show_bytes(*bytes));
     }

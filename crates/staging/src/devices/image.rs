@@ -42,7 +42,10 @@ pub fn room(folder: &Path) -> std::io::Result<u64> {
 }
 
 /// Refuses a size that does not fit into the folder's free space, or a folder that is not writable.
-pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
+///
+/// # Errors
+/// As above.
+pub fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     is_folder(folder)?;
     let free = room(folder).map_err(|error| StagingError::file("inspect the scratch folder", folder, error))?;
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
@@ -59,9 +62,9 @@ pub(crate) fn fits(folder: &Path, bytes: u64) -> Result<(), StagingError> {
     }
     // Sparse images take only what is written, but how much that will be is not known beforehand.
     if bytes > free {
-        let (bytes, free) = (records::show_bytes(bytes), records::show_bytes(free));
+        let [lack, bytes, free] = [bytes - free, bytes, free].map(records::show_bytes);
         return Err(StagingError::Other {
-            problem: format!("{bytes} is too large: {} has {free} free", folder.display()),
+            problem: format!("{bytes} is too large: {} has {free} free, {lack} too little", folder.display()),
             way_out: "name a smaller --image, free some space, or name another folder for images".into(),
             cause: Cause::Passing,
         });
