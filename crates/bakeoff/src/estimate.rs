@@ -108,7 +108,7 @@ pub fn budget(plan: &ResolvedPlan) -> Option<String> {
     let block = duration(bought.block_seconds);
     let needed = report::view::plural(least as usize, "round");
     let bought = match (bought.blocks, bought.smallest_shown) {
-        (0, _) => format!("less than one round of about {block}"),
+        (0, _) => format!("less than one round of about {block}, which is run all the same"),
         (1, _) => format!("one round of about {block}; a verdict needs at least {needed}"),
         (blocks, Some(shown)) if blocks >= least => format!(
             "about {blocks} rounds of {block}; at 5 % scatter between trials they show differences of {:.0} % or more",

@@ -35,7 +35,7 @@ pub fn of(table: &Table, judgement: &Judgement) -> Option<Leaderboard> {
     let open = rankings.iter().filter(|ranking| is_open(ranking)).count();
     let mut line = format!("on average {} the best", named.collect::<Vec<_>>().join(", "));
     if open > 0 {
-        line.push_str(&format!("; {open} of {} open", rankings.len()));
+        line.push_str(&format!("; {open} of {} steps open", rankings.len()));
     }
     Some(Leaderboard { line, whole: rankings.iter().map(|ranking| whole(table, judgement, ranking)).collect() })
 }
@@ -176,7 +176,7 @@ mod tests {
             }
             let open = shown.iter().filter(|parts| parts.iter().any(|part| part.ends_with('?'))).count();
             assert_eq!(
-                found.line.contains(&format!("; {open} of 3 open")),
+                found.line.contains(&format!("; {open} of 3 steps open")),
                 open > 0,
                 "{}\n{}",
                 found.line,

@@ -4,9 +4,11 @@
 use records::{ResolvedPlan, TrialRecord};
 use std::time::{Duration, Instant};
 
-/// The pace of a run since it started or resumed.
+/// The pace of a run.
 pub struct Pace {
     began: Instant,
+    /// Time that it took before it was resumed.
+    before: Duration,
     /// The time budget, which applies whatever the number of trials; absent if a number of rounds is requested.
     budget: Option<Duration>,
     /// Duration of trials in seconds: sum and count.
@@ -19,7 +21,17 @@ impl Pace {
         let sampling = &plan.sampling;
         let seconds = sampling.budget_seconds.filter(|_| sampling.samples.is_none());
         let budget = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Pace { began: Instant::now(), budget, took: (0.0, 0) }
+        Pace { began: Instant::now(), before: Duration::ZERO, budget, took: (0.0, 0) }
+    }
+
+    /// The run has already taken so long.
+    pub fn resumed(&mut self, before: Duration) {
+        self.before = before;
+    }
+
+    /// The time budget.
+    pub fn budget(&self) -> Option<Duration> {
+        self.budget
     }
 
     /// Counts a finished trial.
@@ -29,15 +41,11 @@ impl Pace {
 
     /// Elapsed time.
     pub fn gone(&self) -> Duration {
-        self.began.elapsed()
+        self.before.saturating_add(self.began.elapsed())
     }
 
-    /// The rest of the budget; without one, the estimated time of the remaining trials. `None` if the budget is spent, no
-    /// trial has ended, or none is left.
+    /// The estimated time of the remaining trials. `None` if no trial has ended, or none is left.
     pub fn left(&self, done: usize, of: usize) -> Option<Duration> {
-        if let Some(budget) = self.budget {
-            return budget.checked_sub(self.gone());
-        }
         let (seconds, count) = self.took;
         let more = of.checked_sub(done).filter(|more| *more > 0 && count > 0)?;
         Some(Duration::from_secs_f64(seconds / f64::from(count) * more as f64))
@@ -48,15 +56,20 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn left(budget: Option<u64>, done: usize, of: usize) -> Option<f64> {
-        let pace = Pace { began: Instant::now(), budget: budget.map(Duration::from_secs), took: (4.0, 2) };
-        pace.left(done, of).map(|left| left.as_secs_f64().round())
+    fn pace() -> Pace {
+        Pace { began: Instant::now(), before: Duration::ZERO, budget: None, took: (4.0, 2) }
     }
 
     #[test]
-    fn time_left_is_that_of_the_budget_and_without_one_that_of_the_trials() {
-        assert_eq!((left(Some(100), 2, 5), left(Some(100), 5, 5)), (Some(100.0), Some(100.0)));
-        assert_eq!((left(None, 2, 5), left(None, 5, 5)), (Some(6.0), None));
-        assert_eq!(left(Some(0), 2, 5), None, "a run whose budget is spent is about to end");
+    fn time_left_is_that_of_the_remaining_trials() {
+        let left = |done, of| pace().left(done, of).map(|left| left.as_secs_f64().round());
+        assert_eq!((left(2, 5), left(5, 5)), (Some(6.0), None));
+    }
+
+    #[test]
+    fn a_resumed_run_has_already_spent_time() {
+        let mut pace = pace();
+        pace.resumed(Duration::from_secs(3_000));
+        assert!(pace.gone() >= Duration::from_secs(3_000));
     }
 }

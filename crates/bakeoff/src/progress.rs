@@ -66,8 +66,11 @@ impl Progress {
 
     fn times(&self, done: u64, of: u64) -> String {
         let gone = clock(self.pace.gone());
-        let left = self.pace.left(done as usize, of as usize);
-        left.map_or_else(|| format!("{gone} elapsed"), |left| format!("{gone} elapsed, about {} left", clock(left)))
+        match (self.pace.budget(), self.pace.left(done as usize, of as usize)) {
+            (Some(budget), _) => format!("{gone} of {}", clock(budget)),
+            (None, Some(left)) => format!("{gone} elapsed, about {} left", clock(left)),
+            (None, None) => format!("{gone} elapsed"),
+        }
     }
 
     fn trial_ended(&mut self, contender: &str, trial: &TrialRecord, done: (usize, usize)) {
@@ -92,7 +95,8 @@ impl Progress {
 impl Watcher for Progress {
     fn news(&mut self, news: News) {
         match news {
-            News::Began { run, trials } => {
+            News::Began { run, trials, spent } => {
+                self.pace.resumed(spent);
                 self.line(&format!("run {run}: {} planned at first", report::view::plural(trials.1, "trial")));
                 if let Some(path) = self.log.path() {
                     self.show(&format!("log: {}", path.display()));

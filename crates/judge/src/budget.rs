@@ -80,14 +80,14 @@ fn unmeasured_text(blocks: u32, block_seconds: f64, total: u32) -> String {
 }
 
 fn measured_text(blocks: u32, block_seconds: f64, open: usize, for_all: Option<f64>) -> String {
-    let head =
-        format!("{blocks} more {} of {}", crate::notes::plural(blocks as usize, "round"), duration(block_seconds));
-    match (open, for_all) {
-        (0, _) => format!("{head} are likely to resolve all."),
-        (open, Some(seconds)) => {
-            format!("{head} are likely to leave {open} open; resolving all would take about {}.", duration(seconds))
-        }
-        (open, None) => format!("{head} are likely to leave {open} open."),
+    let each = duration(block_seconds);
+    let rest = for_all.map(|seconds| format!("; deciding everything would take about {}", duration(seconds)));
+    let rest = rest.filter(|_| open > 0).unwrap_or_default();
+    let likely = if open == 0 { "will likely decide everything" } else { "will likely not decide everything" };
+    match blocks {
+        0 => format!("no further round of {each} fits{rest}."),
+        1 => format!("one more round of {each} {likely}{rest}."),
+        many => format!("{many} more rounds of {each} {likely}{rest}."),
     }
 }
 

@@ -53,6 +53,7 @@ pub use budget::{duration, plan_budget};
 pub use change::{MachineChange, machine_changes, machine_differs};
 pub use claims::{Claim, ClaimOutcome, ClaimRelation, ClaimVerdict, judge_claims};
 pub use compare::{Change, Compared, Comparison, FailOn, FailOnError, Side, compare, compare_contenders};
+pub use figure::MIN_SAMPLES;
 pub use looks::Looks;
 pub use mix::{Mix, MixError, MixJudgement, MixTime, judge_mix};
 pub use numbers::{median, normal_quantile, t_critical};

@@ -56,12 +56,7 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
         let reason = if open.is_empty() || policy.until == Until::Blocks { Reason::Resolved } else { Reason::Cap };
         let text = match open.len() {
             0 => decided(table, done),
-            left => {
-                let blocks =
-                    format!("{} {}", policy.max_blocks, crate::notes::plural(policy.max_blocks as usize, "round"));
-                let are = if left == 1 { "comparison is" } else { "comparisons are" };
-                format!("Stopped at the limit of {blocks}; {left} {are} undecided.")
-            }
+            _ => format!("Stopped at the limit of {}.", rounds(policy.max_blocks)),
         };
         return decision(reason, text, Vec::new(), open);
     }
@@ -69,15 +64,20 @@ pub fn decide_by(table: &Table, policy: &Policy, known: &Known) -> Decision {
         return decision(Reason::Resolved, decided(table, done), Vec::new(), open);
     }
     let next = if policy.until == Until::Blocks { everyone } else { needed(table, &open, known.rankings, policy) };
-    let text = format!("{} undecided after {done} rounds.", open.len());
+    let text = format!("Not decided after {}.", rounds(done));
     with_budget(table, policy, decision(Reason::Open, text, next, open))
+}
+
+/// "1 round", "30 rounds".
+fn rounds(count: u32) -> String {
+    format!("{count} {}", crate::notes::plural(count as usize, "round"))
 }
 
 /// States that nothing is open, and whether that is only because contenders did not do the same work.
 fn decided(table: &Table, blocks: u32) -> String {
     let doubts = work::doubts(table);
     let unequal = doubts.iter().filter(|doubt| doubt.withholds()).map(|doubt| format!(" {}", doubt.text));
-    format!("Decided after {blocks} rounds.{}", unequal.collect::<String>())
+    format!("Decided after {}.{}", rounds(blocks), unequal.collect::<String>())
 }
 
 /// Half-width of the interval as a share: the wider of the interval shown and Student's t, so that a lucky cluster of samples does not pass
@@ -283,12 +283,7 @@ fn with_budget(table: &Table, policy: &Policy, mut decision: Decision) -> Decisi
     if fits.is_empty() {
         let text = match decision.open.len() {
             0 => format!("The budget is spent: another round takes {}.", budget::duration(cost)),
-            open => {
-                format!(
-                    "The budget is spent with {open} undecided; they would take about {} more.",
-                    budget::duration(whole)
-                )
-            }
+            _ => format!("The budget is spent; deciding the rest would take about {} more.", budget::duration(whole)),
         };
         return Decision { next: fits, reason: Reason::Budget, text, ..decision };
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use judge::Certainty;
-use records::Backend;
+use records::{Backend, RunStatus};
 use report::Material;
 use report::terminal::{Style, answer};
 use report::view::{CellView, RowView, Standing, View, WorkloadLine, WorkloadView};
@@ -239,6 +239,37 @@ fn levels_and_single_contenders_are_answered() {
 }
 
 #[test]
+fn a_single_contender_beside_the_raw_device_has_its_figures() {
+    let (_, view) = agrees(&support::beside_raw_device(3));
+    assert!(view.answer.headline.starts_with("ext4 alone: "), "{}", view.answer.headline);
+}
+
+#[test]
+fn two_samples_of_each_give_an_answer_so_far() {
+    for contenders in [2, 3] {
+        let (_, view) = agrees(&support::made_up(Size { contenders, blocks: 2 }));
+        let headline = &view.answer.headline;
+        assert!(headline.starts_with("So far "), "{headline}");
+        assert!(
+            view.answer.workloads.iter().all(|line| !line.text.starts_with("take ")),
+            "{:?}",
+            view.answer.workloads
+        );
+    }
+}
+
+#[test]
+fn a_run_without_a_sample_names_the_reason() {
+    let mut bench = on_axes(&[(&[], 1.0)], works::scaled(), 0);
+    let headline = |bench: &Bench| viewed(bench).1.answer.headline;
+    assert!(headline(&bench).contains("there are no figures"), "{}", headline(&bench));
+    bench.ledger.end_run(&bench.run, RunStatus::Interrupted, "stopped", 5.0).expect("the run ends");
+    assert!(headline(&bench).contains("stopped in its first round"), "{}", headline(&bench));
+    bench.ledger.set_open(&bench.run).expect("the run is resumed");
+    assert!(headline(&bench).contains("the first round has not ended"), "{}", headline(&bench));
+}
+
+#[test]
 fn contenders_that_keep_less_are_not_taken() {
     for blocks in [2, 4, 8] {
         agrees(&support::weaker_in_place(blocks));
@@ -368,7 +399,7 @@ fn an_answer_measured_in_one_go_has_its_bound_at_another_time() {
     let (at_most, later) = (found.at_most.expect("a bound"), found.at_most_later.expect("a bound at another time"));
     assert!(later > at_most, "{at_most} {later}");
     assert!(later < at_most * 1.15, "the assumed difference is 7 %: {at_most} {later}");
-    let sentence = "Measured in one go (60 s); at another time on the same machine at most ";
+    let sentence = "Measured in one session (60 s); at another time on the same machine at most ";
     assert_eq!(found.confidence.matches("Measured in").count(), 1, "{}", found.confidence);
     let stated = times_after(&found.confidence, sentence).expect("the bound");
     assert!(rounds_to(later, stated), "{later}: {}", found.confidence);
@@ -405,7 +436,11 @@ fn a_change_of_the_machine_is_named_once() {
     let found = &view.answer;
     let sentence = found.confidence.split("The machine changed at ").nth(1).expect("a change");
     assert!(sentence.starts_with("round 7: ") && sentence.contains(" (all contenders) fell from "), "{sentence}");
-    assert!(found.confidence.contains("Measured in one go (60 s), in 2 states of the machine"), "{}", found.confidence);
+    assert!(
+        found.confidence.contains("Measured in one session (60 s), in 2 states of the machine"),
+        "{}",
+        found.confidence
+    );
     assert_eq!(found.confidence.matches("The machine changed").count(), 1, "{}", found.confidence);
     assert_eq!(found.sessions.iter().map(|session| session.block).collect::<Vec<u32>>(), [0, 6]);
     assert_eq!((found.sessions[1].after_seconds, found.sessions[1].change.is_some()), (None, true));

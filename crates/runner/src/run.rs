@@ -146,7 +146,8 @@ impl Run<'_> {
         self.ledger.set_open(self.id)?;
         let planned = self.plan.trials_per_block() * self.plan.least_blocks() as usize;
         let done = state.attempts.places();
-        self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)) });
+        let spent = Duration::try_from_secs_f64(state.spent_before).unwrap_or_default();
+        self.watcher.news(News::Began { run: self.id, trials: (done, planned.max(done)), spent });
         self.measure_ceiling(&mut state)?;
         if let Some(shard) = self.plan.shard {
             return self.blocks_of(shard, &mut state);
@@ -280,12 +281,12 @@ impl Run<'_> {
         let ending = |why: Option<&str>| Ok(Step::Stop(budget::ending(&table, &policy, &decision, why)));
         // Failed trials give no samples, so the judge may request more rounds than the cap allows.
         let most = policy.max_blocks;
-        if block >= most {
-            return if decision.goes_on() { ending(Some(&format!("{most} rounds were run."))) } else { ending(None) };
-        }
         let text = budget::after_block(&table, &policy, &decision, block == 1);
+        if block >= most && decision.goes_on() {
+            return ending(Some(&format!("{most} rounds were run.")));
+        }
         self.watcher.news(News::BlockEnded { block: block - 1, decision: &text, table: &table });
-        if !decision.goes_on() {
+        if block >= most || !decision.goes_on() {
             return ending(None);
         }
         let wanted: BTreeSet<(usize, usize)> = decision.next.iter().filter_map(|next| self.pair(next)).collect();

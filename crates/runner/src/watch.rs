@@ -3,6 +3,7 @@
 //! The runner does not know how anything is shown.
 
 use records::TrialRecord;
+use std::time::Duration;
 
 /// One piece of news.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub enum News<'a> {
         run: &'a str,
         /// Maximum number of planned trials, and trials already in the ledger.
         trials: (usize, usize),
+        /// Time of its budget that was spent before.
+        spent: Duration,
     },
     /// A short remark that is neither a trial nor a result.
     Remark(&'a str),

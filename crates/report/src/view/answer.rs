@@ -73,10 +73,12 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     let note = Sentences { view, answer, sessions };
     let doubts = note.doubts();
     let Some(group) = answer.groups.first() else {
-        let nothing = match (doubts.is_empty(), view.judgement.too_short.is_empty()) {
-            (false, _) => "",
-            (true, true) => "No answer: there are no figures.",
-            (true, false) => "No answer: each step is too short to rank.",
+        let is_measured = view.table.cells.iter().any(|cell| !cell.samples.is_empty());
+        let nothing = match () {
+            () if !doubts.is_empty() => "",
+            () if !is_measured => nothing_yet(view),
+            () if view.judgement.too_short.is_empty() => "No answer: there are no figures.",
+            () => "No answer: each step is too short to rank.",
         };
         let besides = dropped(&view.contenders);
         return AnswerView { doubts: doubts.clone(), besides, ..note.nothing(&note.behind_doubts(&doubts, nothing)) };
@@ -134,6 +136,18 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
             group.order.iter().filter(|&&other| other != kept.index).map(|&other| note.name(other)).collect();
     }
     found
+}
+
+/// Why a run has no sample.
+fn nothing_yet(view: &View) -> &'static str {
+    let all_failed =
+        || !view.contenders.is_empty() && view.contenders.iter().all(|contender| contender.error.is_some());
+    match view.run.status.as_str() {
+        "open" => "No answer yet: the first round has not ended.",
+        "interrupted" => "No answer: the run was stopped in its first round; `bakeoff resume` begins that round again.",
+        _ if all_failed() => "No answer: every trial failed.",
+        _ => "No answer: there are no figures.",
+    }
 }
 
 /// Most contenders that dropped out and are named with their reason.
@@ -325,8 +339,20 @@ impl Sentences<'_> {
         match choice.certainty {
             _ if group.is_alone() => format!("Take {name}: {bound}."),
             Certainty::BeyondDoubt => format!("Take {name}: {bound}. No other does as well, beyond doubt."),
-            Certainty::Likely => format!("Take {name}: {bound}. Likely no other does as well."),
-            Certainty::Open => format!("Take {name}: {bound}. {} may do as well.", self.rivals(choice)),
+            Certainty::Likely => format!("{} {name}: {bound}. Likely no other does as well.", self.take_word(true)),
+            Certainty::Open => {
+                format!("{} {name}: {bound}. {} may do as well.", self.take_word(true), self.rivals(choice))
+            }
+        }
+    }
+
+    /// "Take", but "so far" with fewer samples than a verdict needs.
+    fn take_word(&self, begins: bool) -> &'static str {
+        match (self.answer.confidence.samples.1 < judge::MIN_SAMPLES, begins) {
+            (true, true) => "So far",
+            (true, false) => "so far",
+            (false, true) => "Take",
+            (false, false) => "take",
         }
     }
 
@@ -463,7 +489,7 @@ impl Sentences<'_> {
         let text = match () {
             () if answer.alone => format!("take {name}: no other contender can do all the work"),
             () if is_vague(choice) => return Verdict { text: "can't tell yet".into(), take: None },
-            () => format!("take {name}, {}", self.how_far(fall.at_most)),
+            () => format!("{} {name}, {}", self.take_word(false), self.how_far(fall.at_most)),
         };
         Verdict { text, take: Some((fall.contender, fall.at_most)) }
     }
@@ -498,7 +524,7 @@ impl Sentences<'_> {
                     Certainty::Likely => "likely no other does as well".into(),
                     Certainty::Open => format!("{} may do as well", self.rivals(choice)),
                 };
-                format!("take {name}, {far}; {others}")
+                format!("{} {name}, {far}; {others}", self.take_word(false))
             }
             (_, None) => format!("so far {}, not proven", self.name(ranking.best)),
         };
@@ -533,7 +559,7 @@ impl Sentences<'_> {
             None => format!(": {} --samples {samples}", self.view.run.resume),
             Some(_) => String::new(),
         };
-        if self.answer.confidence.samples.1 < 3 {
+        if self.answer.confidence.samples.1 < judge::MIN_SAMPLES {
             return Some(format!("{head}; at least three samples of each are needed{}", resume(3)));
         }
         let (Some(blocks), Some(trials)) = (open.blocks.filter(|blocks| *blocks <= MANY_BLOCKS), open.trials) else {

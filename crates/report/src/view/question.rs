@@ -38,8 +38,9 @@ pub(super) fn headline(view: &View, group: &GroupAnswer) -> Option<Asked> {
     if let Some(axis) = only_axis(view) {
         return of_axis(view, axis, group);
     }
-    let [only] = group.order.as_slice() else { return None };
-    let own = view.contenders.iter().position(|contender| contender.index == *only)?;
+    // The raw device is no contender of the view.
+    let mut own = (0..view.contenders.len()).filter(|&place| group.order.contains(&view.contenders[place].index));
+    let (Some(own), None) = (own.next(), own.next()) else { return None };
     let variants = view.variants.iter().find_map(|one| one.course.clone().or_else(|| one.take.clone()));
     variants.or_else(|| figures(view, own)).map(Asked::plain)
 }
@@ -146,7 +147,8 @@ fn figures(view: &View, own: usize) -> Option<String> {
     let more = if more > 0 { format!(" and {}", super::plural(more, "more figure")) } else { String::new() };
     let shown = all.iter().take(FIGURES).cloned().collect::<Vec<_>>().join(", ");
     let name = &view.contenders[own].name;
-    // Results of another program cannot be repeated with other contenders.
-    let hint = if view.run.origin.is_none() { " To compare, name others with --fs, --axis or --set." } else { "" };
+    // Results of another program cannot be repeated with other contenders; others that failed were named.
+    let is_asked_alone = view.run.origin.is_none() && view.contenders.iter().all(|one| one.error.is_none());
+    let hint = if is_asked_alone { " To compare, name others with --fs, --axis or --set." } else { "" };
     (!all.is_empty()).then(|| format!("{name} alone: {shown}{more}.{hint}"))
 }

@@ -61,7 +61,7 @@ fn once(view: &View, later: Option<f64>, open: bool) -> Option<String> {
         "1" => "at another time on the same machine as good".to_owned(),
         times => format!("at another time on the same machine at most {times}x"),
     };
-    let head = format!("Measured in one go ({}); {then}.", duration(seconds));
+    let head = format!("Measured in one session ({}); {then}.", duration(seconds));
     // If something is undecided, the next sentence has the same command.
     if open || is_elsewhere {
         return Some(head);
@@ -79,7 +79,7 @@ fn repeatedly(view: &View, sessions: &[SessionView], several: usize, between: Op
         Some(after) => format!("Measured in {several} sessions, the last {} after the first{differ}.", apart(after)),
         None => {
             let took = view.run.seconds.map(|seconds| format!(" ({})", duration(seconds))).unwrap_or_default();
-            format!("Measured in one go{took}, in {several} states of the machine{differ}.")
+            format!("Measured in one session{took}, in {several} states of the machine{differ}.")
         }
     }
 }

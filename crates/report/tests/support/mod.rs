@@ -160,6 +160,11 @@ pub fn on_axes_where(
     made_with(&entries, works, blocks, (&|_| {}, each))
 }
 
+/// A filesystem, and the raw device below it.
+pub fn beside_raw_device(blocks: u32) -> Bench {
+    made_of(&contenders_of(&[("ext4", 1.0), (records::DEVICE, 1.2)]), works::all(), blocks)
+}
+
 fn contenders_of(all: &[(&str, f64)]) -> Vec<Entry> {
     all.iter().map(|(name, speed)| Entry::new(name, *speed, Contender::plain(name))).collect()
 }
@@ -187,10 +192,14 @@ fn made_with(entries: &[Entry], works: Vec<WorkRecord>, blocks: u32, own: Own) -
     let run = ledger.begin_run(&new, &contenders).expect("the run begins");
     ledger.set_ceiling(&run, &ceiling()).expect("the ceiling is kept");
     let mut draw = Draw::new(7);
+    let is_raw = |entry: &Entry| entry.asked.filesystem == records::DEVICE;
+    // A raw device does its own work only, and alone.
+    let does =
+        |entry: &Entry, work: &WorkRecord| !entries.iter().any(is_raw) || is_raw(entry) == (work.name == "device");
     for block in 0..blocks {
         for contender in contenders.iter().filter(|contender| contender.error.is_none()) {
             let entry = &entries[contender.twin_of.unwrap_or(contender.index) as usize];
-            for work in &works {
+            for work in works.iter().filter(|work| does(entry, work)) {
                 let mut made = trial(&mut draw, block, (contender, entry), work);
                 own.1(&mut made);
                 keep(&mut ledger, &run, made);
