@@ -104,7 +104,8 @@ impl Live {
 
     fn take(&mut self, news: &Heard) {
         match news {
-            Heard::Began { trials: (done, of), .. } => {
+            Heard::Began { trials: (done, of), spent, .. } => {
+                self.pace.resumed(*spent);
                 (self.place.done, self.place.of) = (*done, *of);
                 self.say(&format!("{} planned at first, {done} done", report::view::plural(*of, "trial")));
                 self.tell(&News::Place(self.place.clone()));

@@ -44,8 +44,12 @@ impl Pace {
         self.before.saturating_add(self.began.elapsed())
     }
 
-    /// The estimated time of the remaining trials. `None` if no trial has ended, or none is left.
+    /// The rest of the budget; without one, the estimated time of the remaining trials. `None` if the budget is spent, no
+    /// trial has ended, or none is left.
     pub fn left(&self, done: usize, of: usize) -> Option<Duration> {
+        if let Some(budget) = self.budget {
+            return budget.checked_sub(self.gone());
+        }
         let (seconds, count) = self.took;
         let more = of.checked_sub(done).filter(|more| *more > 0 && count > 0)?;
         Some(Duration::from_secs_f64(seconds / f64::from(count) * more as f64))
@@ -56,20 +60,27 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace() -> Pace {
-        Pace { began: Instant::now(), before: Duration::ZERO, budget: None, took: (4.0, 2) }
+    fn pace(budget: Option<u64>) -> Pace {
+        let budget = budget.map(Duration::from_secs);
+        Pace { began: Instant::now(), before: Duration::ZERO, budget, took: (4.0, 2) }
+    }
+
+    fn left(budget: Option<u64>, done: usize, of: usize) -> Option<f64> {
+        pace(budget).left(done, of).map(|left| left.as_secs_f64().round())
     }
 
     #[test]
-    fn time_left_is_that_of_the_remaining_trials() {
-        let left = |done, of| pace().left(done, of).map(|left| left.as_secs_f64().round());
-        assert_eq!((left(2, 5), left(5, 5)), (Some(6.0), None));
+    fn time_left_is_that_of_the_budget_and_without_one_that_of_the_trials() {
+        assert_eq!((left(Some(100), 2, 5), left(Some(100), 5, 5)), (Some(100.0), Some(100.0)));
+        assert_eq!((left(None, 2, 5), left(None, 5, 5)), (Some(6.0), None));
+        assert_eq!(left(Some(0), 2, 5), None, "a run whose budget is spent is about to end");
     }
 
     #[test]
     fn a_resumed_run_has_already_spent_time() {
-        let mut pace = pace();
+        let mut pace = pace(Some(3_100));
         pace.resumed(Duration::from_secs(3_000));
         assert!(pace.gone() >= Duration::from_secs(3_000));
+        assert_eq!(pace.left(2, 5).map(|left| left.as_secs_f64().round()), Some(100.0));
     }
 }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use report::Material;
 use report::terminal::{Style, answer};
 use report::view::View;
 use support::{Bench, on_axes, on_axes_where, one_that_keeps_data, viewed, works};
@@ -117,9 +118,13 @@ fn levels_of_the_work_are_followed_from_the_lowest_on() {
 
 #[test]
 fn a_contender_alone_is_answered_with_its_figures() {
-    let view = view(&on_axes(&[(&[], 1.0)], small_files(), 3));
+    let (material, view) = viewed(&on_axes(&[(&[], 1.0)], small_files(), 3));
     let headline = &view.answer.headline;
-    assert!(headline.starts_with("ext4 alone: All steps "), "{headline}");
+    assert!(headline.starts_with("ext4 alone: All steps ") && headline.ends_with(" more figures."), "{headline}");
+    assert!(view.answer.besides.iter().any(|one| one.starts_with("reiserfs dropped out")), "{:?}", view.answer);
+    let alone = material.contenders.iter().filter(|one| one.error.is_none()).cloned().collect();
+    let view = View::of(&Material::new(material.run, alone, material.trials)).expect("the run is judged");
+    let headline = &view.answer.headline;
     assert!(headline.contains(" more figures. To compare, name others"), "{headline}");
 }
 
