@@ -157,8 +157,15 @@ pub fn clean_folders(folders: &[std::path::PathBuf]) -> Result<Vec<String>, Fail
 /// Bytes of an image besides the files: metadata, a journal, and data written twice.
 const BESIDE: u64 = 256 << 20;
 
+/// Whether contenders take turns by slices, all set up at the same time, or why they cannot; `None` where whole trials are asked for, or a
+/// single contender has no one to take turns with.
+pub fn by_slices(plan: &ResolvedPlan, filesystems: &Registry) -> Option<Result<(), String>> {
+    let is_asked = plan.turns != Turns::Trial && plan.contenders.len() > 1;
+    is_asked.then(|| why_one_by_one(plan, filesystems).map_or(Ok(()), Err))
+}
+
 /// Why the contenders of a plan cannot be mounted at the same time, as the end of a sentence; `None` if they can.
-pub fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
+fn why_one_by_one(plan: &ResolvedPlan, filesystems: &Registry) -> Option<String> {
     match &plan.place {
         Place::Image { scratch, .. } => why_not_together(plan, filesystems).or_else(|| why_no_room(plan, scratch)),
         Place::Device { .. } if plan.split => split::why_not(plan, filesystems),
@@ -220,9 +227,9 @@ pub struct Opened {
 
 /// Opens the plan's place.
 pub fn venue(plan: &ResolvedPlan, filesystems: &Registry, ager: Ager) -> Result<Opened, Failure> {
-    let by_turns = plan.turns != Turns::Trial && plan.contenders.len() > 1;
-    let one_by_one = by_turns.then(|| why_one_by_one(plan, filesystems)).flatten();
-    let together = by_turns && one_by_one.is_none();
+    let by_slices = by_slices(plan, filesystems);
+    let together = by_slices == Some(Ok(()));
+    let one_by_one = by_slices.and_then(Result::err);
     let inner: Box<dyn Venue> = match split::device(plan, filesystems) {
         Some(path) if together => Box::new(ApartVenue::on_parts(filesystems, plan, path, &ager)?),
         _ if together => Box::new(ApartVenue::on_images(filesystems, plan, &ager)?),

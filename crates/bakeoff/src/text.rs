@@ -75,6 +75,7 @@ mod tests {
     fn foreign_text_cannot_drive_the_terminal() {
         assert!(!wrapped("a\u{1b}[2Jb", 80, "", "").contains('\u{1b}'));
     }
+
     #[test]
     fn a_long_line_is_folded_and_output_of_other_programs_is_not() {
         let text = format!("bakeoff: one two three\n  {}\nshort\n", "-".repeat(40));

@@ -286,7 +286,7 @@ impl Run<'_> {
             return ending(Some(&format!("{most} rounds were run.")));
         }
         self.watcher.news(News::BlockEnded { block: block - 1, decision: &text, table: &table });
-        if block >= most || !decision.goes_on() {
+        if !decision.goes_on() {
             return ending(None);
         }
         let wanted: BTreeSet<(usize, usize)> = decision.next.iter().filter_map(|next| self.pair(next)).collect();

@@ -249,6 +249,7 @@ mod tests {
         assert!(error.contains("sh") && error.contains("apt-get install dash"), "{error}");
         assert!(!look(&filesystem, &Journal::new()).tools[0].found);
     }
+
     #[test]
     fn a_filesystem_that_only_lacks_its_tools_differs_from_one_that_the_kernel_lacks() {
         let mut filesystem = Registry::embedded().expect("good").get("ext4").expect("known").clone();

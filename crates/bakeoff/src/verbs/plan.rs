@@ -7,7 +7,6 @@ use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
 use crate::{contenders, json, mix_report, place, resolve, session, split, text};
-use records::Turns;
 use report::view::plural;
 use runner::{Place, ResolvedPlan};
 use workload::quantity::show_bytes;
@@ -33,8 +32,13 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print!("{}", text::wrapped(&note, text::width(), "", "  "));
     }
     order(&plan);
-    turns(&plan, &catalogue);
-    costs(&plan, &catalogue);
+    let by_slices = place::by_slices(&plan, &catalogue.filesystems);
+    match &by_slices {
+        Some(Ok(())) => println!("Turns: by slices of a phase; all contenders are mounted at the same time"),
+        Some(Err(why)) => println!("Turns: by whole trials: {why}"),
+        None => {}
+    }
+    costs(&plan, by_slices == Some(Ok(())));
     if !args.commands {
         println!("\n--commands prints every command that would run.");
         return Ok(0);
@@ -153,16 +157,7 @@ fn order(plan: &ResolvedPlan) {
 }
 
 /// How contenders take turns, if there are several.
-fn turns(plan: &ResolvedPlan, catalogue: &Catalogue) {
-    if plan.turns != Turns::Trial && plan.contenders.len() > 1 {
-        match place::why_one_by_one(plan, &catalogue.filesystems) {
-            None => println!("Turns: by slices of a phase; all contenders are mounted at the same time"),
-            Some(why) => println!("Turns: by whole trials: {why}"),
-        }
-    }
-}
-
-fn costs(plan: &ResolvedPlan, catalogue: &Catalogue) {
+fn costs(plan: &ResolvedPlan, together: bool) {
     let per_block = plan.trials_per_block();
     let seconds = estimate::block_seconds(plan);
     let blocks = plan.least_blocks();
@@ -187,8 +182,7 @@ fn costs(plan: &ResolvedPlan, catalogue: &Catalogue) {
     ageing(plan);
     if let Place::Image { bytes, .. } = &plan.place {
         let disks = plan.contenders.iter().map(|entry| axes::disks_of(&entry.asked));
-        let by_slices = plan.turns != Turns::Trial && place::why_one_by_one(plan, &catalogue.filesystems).is_none();
-        let most: u32 = if by_slices { disks.sum() } else { disks.max().unwrap_or(1) };
+        let most: u32 = if together { disks.sum() } else { disks.max().unwrap_or(1) };
         let images = if most > 1 { format!("{most} images at a time, each") } else { "one image at a time,".into() };
         println!("Space: {images} sparse, {} at most", show_bytes(*bytes));
     }

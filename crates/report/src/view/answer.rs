@@ -339,21 +339,16 @@ impl Sentences<'_> {
         match choice.certainty {
             _ if group.is_alone() => format!("Take {name}: {bound}."),
             Certainty::BeyondDoubt => format!("Take {name}: {bound}. No other does as well, beyond doubt."),
-            Certainty::Likely => format!("{} {name}: {bound}. Likely no other does as well.", self.take_word(true)),
+            Certainty::Likely => format!("{} {name}: {bound}. Likely no other does as well.", self.take_word()),
             Certainty::Open => {
-                format!("{} {name}: {bound}. {} may do as well.", self.take_word(true), self.rivals(choice))
+                format!("{} {name}: {bound}. {} may do as well.", self.take_word(), self.rivals(choice))
             }
         }
     }
 
-    /// "Take", but "so far" with fewer samples than a verdict needs.
-    fn take_word(&self, begins: bool) -> &'static str {
-        match (self.answer.confidence.samples.1 < judge::MIN_SAMPLES, begins) {
-            (true, true) => "So far",
-            (true, false) => "so far",
-            (false, true) => "Take",
-            (false, false) => "take",
-        }
+    /// "Take", but "So far" with fewer samples than a verdict needs.
+    fn take_word(&self) -> &'static str {
+        if self.answer.confidence.samples.1 < judge::MIN_SAMPLES { "So far" } else { "Take" }
     }
 
     /// Rivals of a choice, by name if they are few.
@@ -489,7 +484,7 @@ impl Sentences<'_> {
         let text = match () {
             () if answer.alone => format!("take {name}: no other contender can do all the work"),
             () if is_vague(choice) => return Verdict { text: "can't tell yet".into(), take: None },
-            () => format!("{} {name}, {}", self.take_word(false), self.how_far(fall.at_most)),
+            () => format!("{} {name}, {}", super::story::lower(self.take_word()), self.how_far(fall.at_most)),
         };
         Verdict { text, take: Some((fall.contender, fall.at_most)) }
     }
@@ -524,7 +519,7 @@ impl Sentences<'_> {
                     Certainty::Likely => "likely no other does as well".into(),
                     Certainty::Open => format!("{} may do as well", self.rivals(choice)),
                 };
-                format!("{} {name}, {far}; {others}", self.take_word(false))
+                format!("{} {name}, {far}; {others}", super::story::lower(self.take_word()))
             }
             (_, None) => format!("so far {}, not proven", self.name(ranking.best)),
         };
