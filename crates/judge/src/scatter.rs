@@ -26,7 +26,7 @@ const MOST: (f64, f64) = (30.0, 6.5);
 /// Fewest contender-blocks for a test of resemblance from block to block, and the z above which it is found.
 const RESEMBLANCE: (usize, f64) = (8, 2.6);
 /// Chance that independent steps look as if a contender had a common effect in one round.
-const COMMON: f64 = 0.03;
+const COMMON: f64 = 0.05;
 
 /// The noise of a table.
 #[derive(Debug, Clone)]
