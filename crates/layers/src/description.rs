@@ -29,6 +29,9 @@ pub struct Layer {
     pub least_mib: u64,
     /// Modules that the kernel must have, loaded or built in.
     pub kernel: Vec<String>,
+    /// First two numbers of the first kernel release that can build it; absent where every kernel with the modules can.
+    #[serde(default, deserialize_with = "release")]
+    pub since: Option<(u32, u32)>,
     /// Further modules to load, where the kernel has them.
     #[serde(default)]
     pub modules: Vec<String>,
@@ -129,6 +132,13 @@ fn yes() -> bool {
     true
 }
 
+/// The first two numbers of a kernel release: `7.1` is 7 and 1.
+fn release<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<(u32, u32)>, D::Error> {
+    let text = String::deserialize(from)?;
+    let numbers = text.split_once('.').and_then(|(first, second)| Some((first.parse().ok()?, second.parse().ok()?)));
+    numbers.map(Some).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a kernel release such as 7.1")))
+}
+
 impl Layer {
     /// Parses a description; `name` is the layer's name, also in errors.
     ///
@@ -187,6 +197,7 @@ mod tests {
             ("{key}", "{keys}", "unknown placeholder {keys}"),
             ("title", "titel", "titel"),
             ("kernel = ", "devices = 9\nkernel = ", "not 9"),
+            ("kernel = ", "since = \"7\"\nkernel = ", "`7` is not a kernel release"),
             ("about = \"How", "usual = \"rot13\"\nabout = \"How", "usual value rot13 of cipher"),
         ] {
             let error = with(from, to).expect_err(to);

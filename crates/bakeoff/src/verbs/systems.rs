@@ -53,6 +53,8 @@ struct LayerHere {
     title: String,
     /// Number of disks that it is built on.
     disks: u32,
+    /// The first kernel release that can build it, such as 7.1; null where every kernel with its modules can.
+    since: Option<String>,
     /// Its options, each with its values.
     options: BTreeMap<String, Vec<String>>,
     /// Debian packages with tools that it needs and this machine lacks.
@@ -68,6 +70,7 @@ impl LayerHere {
             name: layer.name.clone(),
             title: layer.title.clone(),
             disks: layer.devices,
+            since: layer.since.map(|(first, second)| format!("{first}.{second}")),
             options: options.collect(),
             missing: missing.map(|tool| tool.package.clone()).collect(),
         }
@@ -79,6 +82,7 @@ impl LayerHere {
         if self.disks > 1 {
             parts.push(format!("{} disks", self.disks));
         }
+        parts.extend(self.since.iter().map(|release| format!("Linux {release} or newer")));
         parts.extend(self.options.iter().map(|(option, values)| format!("{option}={}", values.join("|"))));
         if !self.missing.is_empty() {
             parts.push(format!("its tools are missing: apt-get install {}", self.missing.join(" ")));

@@ -110,7 +110,7 @@ fn key(option: &str) -> &str {
 }
 
 /// The first two numbers of a release: `6.12.9-amd64` is 6 and 12.
-fn version(release: &str) -> Option<(u32, u32)> {
+pub(crate) fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }

@@ -10,6 +10,7 @@ use super::modules::kernel_has;
 use super::vmlinux;
 use crate::devices::image::Image;
 use crate::error::StagingError;
+use crate::filesystems::gone::version;
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport, locked};
@@ -240,6 +241,13 @@ impl Target {
                     kernel.release, layer.name
                 );
                 return Err(StagingError::contender(&contender.label, problem, "name a kernel that has it (--kernel)"));
+            }
+            if let Some((first, second)) = layer.since.filter(|since| version(&kernel.release) < Some(*since)) {
+                let problem = format!(
+                    "{} needs Linux {first}.{second} or newer, and the kernel {name} is {}",
+                    layer.name, kernel.release
+                );
+                return Err(StagingError::contender(&contender.label, problem, "name a newer kernel (--kernel)"));
             }
         }
         let mut needs = self.guests.shared().expected.get(&name).cloned().unwrap_or_default();
