@@ -1,4 +1,4 @@
-"""What scripts/power-cuts and scripts/faults share: measuring what was not measured yet, and tables that stand between two marks of a document."""
+"""What scripts/power-cuts and scripts/faults share: measuring what was not measured yet, and tables between two marks of a document."""
 
 import argparse
 import datetime
@@ -14,7 +14,7 @@ def arguments(program, about, results, document, more=()):
     parser.add_argument("bakeoff", nargs="?", default="target/release/bakeoff", help="the program (%(default)s)")
     for option, default, meaning in more:
         parser.add_argument(option, type=type(default), default=default, help=f"{meaning} (%(default)s)")
-    parser.add_argument("--contenders", default="", help="measures these alone, by the names of their results, and leaves the rows of the others as they stand; all where none is named")
+    parser.add_argument("--contenders", default="", help="measures these alone, by the names of their results, and leaves the rows of the others as they are; all where none is named")
     parser.add_argument("--results", default=results, help="folder for results (%(default)s)")
     parser.add_argument("--document", default=document, help="whose tables are made anew (%(default)s)")
     asked = parser.parse_args()
@@ -32,9 +32,11 @@ def measured(asked, name, words, environment=None):
         command = [asked.bakeoff, *words]
         print(f"{name}: {' '.join(command)}", flush=True)
         done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})}, check=False)
-        if done.returncode != 0 and not has_none(done.stdout):
+        # The exit status also tells that a contender broke what its description promises; that is a result.
+        contenders = contenders_of(done.stdout)
+        if contenders is None:
             sys.exit(f"{name} ended with {done.returncode}; its output is above")
-        if done.returncode != 0:
+        if not contenders:
             # As where its tools are missing: it has printed why, and there is no result to keep.
             print(f"{name} is left out", file=sys.stderr)
             return []
@@ -54,12 +56,12 @@ def shown(called, one):
     return f"{called} ({one['driver']} driver)" if one.get("driver") else called
 
 
-def has_none(answer):
-    """Whether it is an answer in which all contenders were refused."""
+def contenders_of(answer):
+    """The contenders of an answer; None where it is no answer."""
     try:
-        return not json.loads(answer)["contenders"]
+        return json.loads(answer)["contenders"]
     except ValueError:
-        return False
+        return None
 
 
 def chosen(asked, all_of_them):
@@ -77,28 +79,28 @@ def known(program, asked, *lists):
 
 
 def write_table(program, path, mark, head, rows, before):
-    """Puts a table between two marks of a document, after a sentence. `head`: each column's name and how it is set. Rows of other contenders stay as they stand."""
+    """Puts a table between two marks of a document, after a sentence. `head`: each column's name and how it is set. Rows of other contenders stay as they are."""
     anew = {}
     for row in rows:
         anew.setdefault(str(row[0]), []).append("| " + " | ".join(map(str, row)) + " |")
     names, rules = "| " + " | ".join(name for name, _ in head) + " |", "|" + "|".join(rule for _, rule in head) + "|"
-    standing = [line for line in between(program, path, mark) if line.startswith("| ")]
+    present = [line for line in between(program, path, mark) if line.startswith("| ")]
     lines, placed = [], set()
-    for old in standing[1:]:
+    for old in present[1:]:
         contender = old.split(" | ")[0].removeprefix("| ")
         if contender not in anew:
             lines.append(old)
         elif contender not in placed:
             placed.add(contender)
             lines += anew[contender]
-    if standing and standing[0] != names and any(line in lines for line in standing[1:]):
-        sys.exit(f"{program}: rows that stand in {path} have other columns than those that were measured now: measure all contenders")
+    if present and present[0] != names and any(line in lines for line in present[1:]):
+        sys.exit(f"{program}: rows in {path} have other columns than those that were measured now: measure all contenders")
     lines += [line for contender, of_it in anew.items() if contender not in placed for line in of_it]
     write(program, path, mark, [*before, names, rules, *lines])
 
 
 def between(program, path, mark):
-    """The lines that stand between two marks of a document."""
+    """The lines between two marks of a document."""
     begin, end = marks(program, mark)
     with open(path, encoding="utf-8") as file:
         return file.read().split(begin, 1)[1].split(end, 1)[0].splitlines()

@@ -125,6 +125,11 @@ impl Rung {
         self.asked.join(":")
     }
 
+    /// Least size of each disk of the stack, in MiB; more where its disks are parts of one.
+    pub fn least_mib(&self) -> u64 {
+        self.layer.least_mib * if self.one_disk { u64::from(self.layer.devices) } else { 1 }
+    }
+
     /// Whether what was flushed through it survives a power cut.
     pub fn flushes(&self) -> bool {
         self.layer.flushes && self.values.iter().all(|(_, value)| value.flushes)
@@ -270,6 +275,8 @@ mod tests {
             command[2].contains("/ 1048576 / 2 - 1") && command[2].ends_with("blockdev --rereadpt /dev/vda"),
             "{command:?}"
         );
+        let least = |text| Stack::parse(text).expect("good").rungs()[0].least_mib();
+        assert_eq!((least("bcache"), least("bcache:one-disk"), least("raid1:one-disk")), (512, 1024, 0));
         let divided = |text| Stack::parse(text).map(|stack| stack.divided(Path::new("/dev/vda")).is_some());
         assert_eq!((divided("raid1"), divided("none")), (Ok(false), Ok(false)));
         assert!(divided("luks:one-disk").is_err_and(|why| why.contains("no option `one-disk`")));

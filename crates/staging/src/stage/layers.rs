@@ -110,15 +110,12 @@ pub fn check(contender: &Contender) -> Result<(), StagingError> {
 pub(crate) fn fits(contender: &Contender, bytes: Option<u64>) -> Result<(), StagingError> {
     let stack = axes::stack(contender);
     let Some(bytes) = bytes else { return Ok(()) };
-    match stack.rungs().iter().map(|rung| rung.layer).find(|layer| bytes < layer.least_mib << 20) {
+    match stack.rungs().iter().find(|rung| bytes < rung.least_mib() << 20) {
         None => Ok(()),
-        Some(layer) => {
-            let problem = format!("{} is too small for a disk of {}", records::show_bytes(bytes), layer.name);
-            Err(StagingError::contender(
-                &contender.label,
-                problem,
-                format!("at least {} MiB (--image)", layer.least_mib),
-            ))
+        Some(rung) => {
+            let problem = format!("{} is too small for a disk of {}", records::show_bytes(bytes), rung.asked());
+            let way = format!("at least {} MiB (--image)", rung.least_mib());
+            Err(StagingError::contender(&contender.label, problem, way))
         }
     }
 }
