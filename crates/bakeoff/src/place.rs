@@ -51,6 +51,7 @@ pub fn check(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Vec<records:
 pub fn check_before(plan: &ResolvedPlan, filesystems: &Registry) -> Result<Option<String>, Failure> {
     let is_known = match &plan.place {
         Place::Image { bytes, scratch } if scratch.is_dir() => {
+            plan.contenders.iter().try_for_each(|entry| staging::layers_fit(&entry.asked, Some(*bytes)))?;
             return Ok(staging::image_fits(scratch, *bytes).err().map(|refused| refused.to_string()));
         }
         Place::Image { .. } => false,

@@ -108,9 +108,12 @@ fn layers() -> String {
         "Layers below a filesystem",
         "The layers of `--axis stack=...`, from [layers/](../../layers); [layers.md](../layers.md) explains them.",
     );
-    text.push_str("\n| name | layer | disks |\n|---|---|---|\n");
+    text.push_str("\n| name | layer | disks | least size of each | kernel |\n|---|---|---|---|---|\n");
     for layer in layers::shipped() {
-        text.push_str(&format!("| `{}` | {}: {} | {} |\n", layer.name, layer.title, layer.about, layer.devices));
+        let least = if layer.least_mib > 0 { records::show_bytes(layer.least_mib << 20) } else { String::new() };
+        let kernel = layer.since.map_or("any".into(), |(first, second)| format!("{first}.{second} or newer"));
+        let (name, disks) = (&layer.name, layer.devices);
+        text.push_str(&format!("| `{name}` | {}: {} | {disks} | {least} | {kernel} |\n", layer.title, layer.about));
     }
     text.push_str("\n## Options\n\n| layer | option | meaning | values | default |\n|---|---|---|---|---|\n");
     for layer in layers::shipped() {
@@ -121,6 +124,7 @@ fn layers() -> String {
             text.push_str(&format!("| `{layer}` | `{name}` | {about} | {} | {usual} |\n", values.join(", ")));
         }
     }
+    text.push_str("| those on several disks | `one-disk` | Their disks are parts of one. | on | off |\n");
     text
 }
 

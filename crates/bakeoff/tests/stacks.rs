@@ -39,11 +39,17 @@ fn each_value(of: impl Iterator<Item = &'static layers::Layer>) -> Vec<String> {
     of.flat_map(of_layer).collect()
 }
 
+/// The words of a run on images on which each of these stacks can be built.
+fn run_on(stacks: &str) -> String {
+    let least = |stack| layers::Stack::parse(stack).expect("a stack").least_mib().map_or(0, |need| need.1);
+    let mib = stacks.split(',').map(least).max().unwrap_or(0).max(512);
+    RUN.replace("256MiB", &format!("{mib}MiB"))
+}
+
 /// Runs each of these stacks once, and looks at what its own tools showed.
-fn built_and_shown(place: &Place, stacks: &[String], image: &str, kernel: &str) {
-    let run = RUN.replace("256MiB", image);
-    let output =
-        place.bakeoff(&format!("{run} --fs ext2 --kernel {kernel} --no-twin --axis stack={}", stacks.join(",")));
+fn built_and_shown(place: &Place, stacks: &[String], kernel: &str) {
+    let list = stacks.join(",");
+    let output = place.bakeoff(&format!("{} --fs ext2 --kernel {kernel} --no-twin --axis stack={list}", run_on(&list)));
     let trials = trials(place);
     for stack in stacks {
         let start = format!("ext2 on {stack}");
@@ -64,7 +70,7 @@ fn every_shipped_layer_is_built_with_each_value_of_its_options_and_shown_by_its_
     let stacks = each_value(layers::shipped().iter().filter(|layer| layer.since.is_none()));
     assert!(stacks.len() > 25, "{stacks:?}");
     for some in stacks.chunks(8) {
-        built_and_shown(&place, some, "512MiB", KERNEL);
+        built_and_shown(&place, some, KERNEL);
     }
     clean(&place);
 }
@@ -74,13 +80,13 @@ fn a_layer_of_newer_kernels_is_built_there_and_refused_on_an_older_one() {
     let Some(_turn) = turn() else { return };
     let place = Place::new();
     let newer: Vec<_> = layers::shipped().iter().filter(|layer| layer.since.is_some()).collect();
-    built_and_shown(&place, &each_value(newer.iter().copied()), "4GiB", "debian:newest");
-    let run = RUN.replace("256MiB", "4GiB");
+    built_and_shown(&place, &each_value(newer.iter().copied()), "debian:newest");
     for layer in newer {
-        let older = place.bakeoff(&format!("{run} --fs ext2 --kernel debian:6.12 --axis stack={}", layer.name));
+        let older = place.bakeoff(&format!("plan small-files --fs ext2 --kernel {KERNEL} --axis stack={}", layer.name));
         assert_eq!(older.status, Some(1), "{}", older.err);
-        let why = format!("{} needs Linux 7.1 or newer, and the kernel debian:6.12 is 6.12.", layer.name);
-        assert!(older.err.contains(&why), "{}", older.err);
+        let (start, end) =
+            (format!("{} needs Linux ", layer.name), "or newer, and this kernel is 6.1 (name a newer kernel");
+        assert!(older.err.contains(&start) && older.err.contains(end), "{}", older.err);
     }
     clean(&place);
 }
@@ -105,12 +111,12 @@ fn a_run_killed_with_its_layers_open_leaves_nothing() {
     let names =
         |layers: &[&layers::Layer]| layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(",");
     let common: Vec<_> = of(false).collect();
-    let mut some: Vec<_> = common.chunks(5).map(|some| (names(some), "512MiB", KERNEL)).collect();
-    some.push(("raid1+luks,none".into(), "512MiB", KERNEL));
-    some.push((names(&of(true).collect::<Vec<_>>()), "4GiB", "debian:newest"));
-    for ((stacks, image, kernel), wait) in some.into_iter().zip([0, 400, 1500, 3000].into_iter().cycle()) {
+    let mut some: Vec<_> = common.chunks(5).map(|some| (names(some), KERNEL)).collect();
+    some.push(("raid1+luks,none".into(), KERNEL));
+    some.push((names(&of(true).collect::<Vec<_>>()), "debian:newest"));
+    for ((stacks, kernel), wait) in some.into_iter().zip([0, 400, 1500, 3000].into_iter().cycle()) {
         let place = place_with(ENDLESS);
-        let run = RUN.replace("256MiB", image);
+        let run = run_on(&stacks);
         let mut child = place.start(&format!("{run} --fs odd --kernel {kernel} --no-twin --axis stack={stacks}"));
         booted(&place, &mut child);
         std::thread::sleep(Duration::from_millis(wait));
@@ -129,4 +135,8 @@ fn layers_on_this_machine_s_own_kernel_are_refused_before_the_first_trial() {
     let wrong = place.bakeoff("plan small-files --fs ext4 --axis stack=luks2 --kernel debian:6.12");
     assert_eq!(wrong.status, Some(2), "{}", wrong.err);
     assert!(wrong.err.contains("there is no layer `luks2`"), "{}", wrong.err);
+    let small = place
+        .bakeoff("plan small-files --set files=200 --set some=50 --fs ext4 --axis stack=bcache --kernel debian:6.12 --image 256MiB");
+    assert_eq!(small.status, Some(1), "{}", small.err);
+    assert!(small.err.contains("at least 512 MiB, and this one has 256 MiB (--image 512MiB)"), "{}", small.err);
 }

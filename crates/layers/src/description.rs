@@ -10,6 +10,9 @@ const MOST_DEVICES: u32 = 8;
 /// Placeholders of commands. `{members}`, `{make}` and `{open}` become as many words as there are.
 const PLACES: [&str; 9] = ["device", "members", "last", "count", "name", "key", "partition", "make", "open"];
 
+/// Those that become several words, and are words of their own.
+const WORDS: [&str; 3] = ["{members}", "{make}", "{open}"];
+
 /// One layer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -154,6 +157,14 @@ impl Layer {
         if let Some(place) = layer.words().find_map(|word| unknown_place(word)) {
             return Err(failed(format!("unknown placeholder {{{place}}}; known: {}", PLACES.join(", "))));
         }
+        if let Some(word) =
+            layer.words().find(|word| WORDS.iter().any(|several| word.contains(several) && word != several))
+        {
+            return Err(failed(format!(
+                "`{word}`: {} become words of their own, so each must be one",
+                WORDS.join(", ")
+            )));
+        }
         for (option, choice) in &layer.options {
             if let Some(usual) = choice.usual.as_ref().filter(|usual| !choice.values.contains_key(*usual)) {
                 return Err(failed(format!("the usual value {usual} of {option} is none of its values")));
@@ -196,6 +207,7 @@ mod tests {
         for (from, to, why) in [
             ("{key}", "{keys}", "unknown placeholder {keys}"),
             ("title", "titel", "titel"),
+            ("{open}", "x{open}", "must be one"),
             ("kernel = ", "devices = 9\nkernel = ", "not 9"),
             ("kernel = ", "since = \"7\"\nkernel = ", "`7` is not a kernel release"),
             ("about = \"How", "usual = \"rot13\"\nabout = \"How", "usual value rot13 of cipher"),

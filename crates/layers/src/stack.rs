@@ -72,6 +72,13 @@ impl Stack {
         self.0.first().filter(|lowest| !lowest.one_disk).map_or(1, |lowest| lowest.layer.devices)
     }
 
+    /// The layer that needs the largest disks, and the least size of each in MiB; more where they are parts of one.
+    pub fn least_mib(&self) -> Option<(&Rung, u64)> {
+        let parts = self.0.first().filter(|lowest| lowest.one_disk).map_or(1, |lowest| lowest.layer.devices);
+        let needs = self.0.iter().map(|rung| (rung, rung.layer.least_mib * u64::from(parts)));
+        needs.max_by_key(|need| need.1)
+    }
+
     /// The command that divides the only disk for the lowest layer, and the nodes of the parts; None where it has disks of its own.
     pub fn divided(&self, disk: &Path) -> Option<(Vec<String>, Vec<PathBuf>)> {
         let lowest = self.0.first().filter(|lowest| lowest.one_disk)?;
@@ -90,6 +97,11 @@ impl Rung {
         let mut words = text.split(':');
         let name = words.next().unwrap_or_default();
         let layer = named(name).ok_or_else(|| {
+            match name {
+                "" => return "a layer's name is missing: write layers as in raid1+luks".into(),
+                NONE => return format!("`{NONE}` is the disk itself, and is not joined with layers"),
+                _ => {}
+            }
             let known: Vec<&str> = crate::shipped().iter().map(|layer| layer.name.as_str()).collect();
             format!("there is no layer `{name}`; known: {NONE}, {}", known.join(", "))
         })?;
@@ -105,7 +117,8 @@ impl Rung {
         one_disk.map(|at| asked.remove(at));
         let one_disk = one_disk.is_some();
         if let Some((option, _)) = asked.iter().find(|(option, _)| !layer.options.contains_key(*option)) {
-            let known: Vec<&str> = layer.options.keys().map(String::as_str).collect();
+            let of_several = (layer.devices > 1).then_some(ONE_DISK);
+            let known: Vec<&str> = layer.options.keys().map(String::as_str).chain(of_several).collect();
             let known = if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) };
             return Err(format!("{name} has no option `{option}`; {known}"));
         }
@@ -123,11 +136,6 @@ impl Rung {
     /// As it was requested: its name, and its options.
     pub fn asked(&self) -> String {
         self.asked.join(":")
-    }
-
-    /// Least size of each disk of the stack, in MiB; more where its disks are parts of one.
-    pub fn least_mib(&self) -> u64 {
-        self.layer.least_mib * if self.one_disk { u64::from(self.layer.devices) } else { 1 }
     }
 
     /// Whether what was flushed through it survives a power cut.
@@ -192,7 +200,7 @@ impl Rung {
 fn value_of(layer: &str, option: &str, choice: &'static Choice, value: &str) -> Result<&'static Value, String> {
     choice.values.get(value).ok_or_else(|| {
         let known: Vec<&str> = choice.values.keys().map(String::as_str).collect();
-        format!("{layer}:{option} cannot be `{value}`; it can be {}", known.join(", "))
+        format!("{layer}:{option} cannot be `{value}`; write {layer}:{option}= with one of {}", known.join(", "))
     })
 }
 
@@ -236,10 +244,13 @@ mod tests {
     #[test]
     fn an_invalid_stack_is_refused_with_the_valid_words() {
         for (text, why) in [
-            ("", "there is no layer ``; known: none, bcache, integrity, luks"),
-            ("luks+none", "there is no layer `none`"),
+            ("", "a layer's name is missing"),
+            ("luks+", "a layer's name is missing"),
+            ("lux", "there is no layer `lux`; known: none, bcache, integrity, luks"),
+            ("luks+none", "`none` is the disk itself"),
+            ("raid1:onedisk", "it has bitmap, state, one-disk"),
             ("luks:rounds=3", "luks has no option `rounds`; it has cipher, no-read-workqueue"),
-            ("luks:cipher=rot13", "luks:cipher cannot be `rot13`; it can be adiantum, aes-xts"),
+            ("luks:cipher=rot13", "luks:cipher cannot be `rot13`; write luks:cipher= with one of adiantum, aes-xts"),
             ("luks:cipher=adiantum:cipher=aes-xts", "cipher twice"),
             ("partition:x=1", "it has none"),
             ("luks+raid1", "only be the lowest layer, written first: raid1+..."),
@@ -275,8 +286,11 @@ mod tests {
             command[2].contains("/ 1048576 / 2 - 1") && command[2].ends_with("blockdev --rereadpt /dev/vda"),
             "{command:?}"
         );
-        let least = |text| Stack::parse(text).expect("good").rungs()[0].least_mib();
-        assert_eq!((least("bcache"), least("bcache:one-disk"), least("raid1:one-disk")), (512, 1024, 0));
+        let least =
+            |text| Stack::parse(text).expect("good").least_mib().map(|need| (need.0.layer.name.clone(), need.1));
+        let of = |name: &str, mib| Some((name.to_owned(), mib));
+        assert_eq!((least("bcache"), least("bcache:one-disk")), (of("bcache", 512), of("bcache", 1024)));
+        assert_eq!((least("raid1:one-disk+vdo"), least("none")), (of("vdo", 8192), None));
         let divided = |text| Stack::parse(text).map(|stack| stack.divided(Path::new("/dev/vda")).is_some());
         assert_eq!((divided("raid1"), divided("none")), (Ok(false), Ok(false)));
         assert!(divided("luks:one-disk").is_err_and(|why| why.contains("no option `one-disk`")));

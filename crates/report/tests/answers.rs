@@ -276,6 +276,8 @@ fn contenders_that_keep_less_are_not_taken() {
         let (_, view) = agrees(&support::one_that_keeps_data(blocks));
         assert_ne!(view.answer.take.as_deref(), Some("ext2"), "{}", view.answer.headline);
     }
+    let (_, view) = agrees(&support::one_that_keeps_data(1));
+    assert!(view.answer.headline.starts_with("So far ext4: no other "), "{}", view.answer.headline);
 }
 
 #[test]

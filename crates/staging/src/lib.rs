@@ -46,7 +46,7 @@ pub use remote::{Asked, Beside, Link, Peer, Pipe, Remote, Transport, serve};
 pub use served::{ServedFolder, Serving};
 pub use stage::drop_caches::Dropped;
 pub use stage::dry_run::{AgedCommands, aged_commands_for, commands_for};
-pub use stage::layers::check as check_layers;
+pub use stage::layers::{check as check_layers, fits as layers_fit};
 pub use stage::remount::Remountable;
 pub use stage::split::{SplitCommands, split_commands};
 pub use stage::target::{Target, Where};

@@ -92,7 +92,7 @@ pub struct What {
     pub aged_cache: Option<String>,
     /// Try each value of an option (mount.noatime=on,off).
     ///
-    /// Other axes: mkfs.rmapbt=0,1, mount.commit=5,60, device.read_ahead=128k,4M, device.write_cache=on,off, limit.memory=512M,2G (page cache included). The value `default` leaves a setting unchanged. Contenders whose filesystem does not know the axis run once, without it.
+    /// Other axes: mkfs.rmapbt=0,1, mount.commit=5,60, device.read_ahead=128k,4M, device.write_cache=on,off, limit.memory=512M,2G (page cache included), stack=none,luks,raid1+lvm (layers below the filesystem; needs --kernel). The value `default` leaves a setting unchanged. Contenders whose filesystem does not know the axis run once, without it.
     #[arg(long, value_name = "AXIS=VALUES", help_heading = "Contenders")]
     pub axis: Vec<String>,
     /// Memory for the work, such as 1G.

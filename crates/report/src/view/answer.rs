@@ -330,7 +330,13 @@ impl Sentences<'_> {
                         self.name(leading),
                         behind(&self.view.table, ratio, "")
                     ),
-                    None => "No answer yet: no contender has been measured on all of the work.".into(),
+                    None => match group.able.as_slice() {
+                        [only] => format!(
+                            "So far {}: no other did all of the work and keeps data as well; no bound yet, because some lines have too few samples.",
+                            self.name(*only)
+                        ),
+                        _ => "No answer yet: no contender has been measured on all of the work.".into(),
+                    },
                 },
             };
         };

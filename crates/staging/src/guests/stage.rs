@@ -10,12 +10,12 @@ use super::modules::kernel_has;
 use super::vmlinux;
 use crate::devices::image::Image;
 use crate::error::StagingError;
-use crate::filesystems::gone::version;
 use crate::modelled::Modelled;
 use crate::ownership::cleanup_journal::Made;
 use crate::remote::{Asked, Link, Remote, Transport, locked};
 use crate::stage::Down;
 use crate::stage::Stage;
+use crate::stage::layers::too_old;
 use crate::stage::target::Target;
 use crate::systems;
 use layers::Layer;
@@ -242,11 +242,7 @@ impl Target {
                 );
                 return Err(StagingError::contender(&contender.label, problem, "name a kernel that has it (--kernel)"));
             }
-            if let Some((first, second)) = layer.since.filter(|since| version(&kernel.release) < Some(*since)) {
-                let problem = format!(
-                    "{} needs Linux {first}.{second} or newer, and the kernel {name} is {}",
-                    layer.name, kernel.release
-                );
+            if let Some(problem) = too_old(layer, &kernel.release) {
                 return Err(StagingError::contender(&contender.label, problem, "name a newer kernel (--kernel)"));
             }
         }

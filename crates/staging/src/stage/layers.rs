@@ -3,9 +3,10 @@
 //! A guest's kernel, its keys and its disks end with the guest, so no layer outlives its trial.
 
 use crate::error::StagingError;
+use crate::filesystems::gone::version;
 use crate::stage::Stage;
 use crate::stage::target::{MAKE_LIMIT, Target};
-use layers::{Places, Rung, Stack};
+use layers::{Layer, Places, Rung, Stack};
 use records::{Contender, OptionFound};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -77,11 +78,20 @@ pub fn check(contender: &Contender) -> Result<(), StagingError> {
     let stack = axes::stack(contender);
     let Some(lowest) = stack.rungs().first() else { return Ok(()) };
     let name = &lowest.layer.name;
+    let since = stack.rungs().iter().find_map(|rung| rung.layer.since);
     let refused = |problem: String, way: &str| Err(StagingError::contender(&contender.label, problem, way));
     if !crate::guests::is_guest(contender.kernel.as_deref()) {
-        let way = "add --kernel debian:6.12 (`bakeoff systems --kernels` lists others)";
+        let series = if since.is_some() { "debian:newest" } else { "debian:6.12" };
+        let way = match contender.kernel.as_deref() {
+            Some("host") => "leave host out of --kernel".to_owned(),
+            _ => format!("add --kernel {series} (`bakeoff systems --kernels` lists others)"),
+        };
         let problem = format!("layers such as {name} are built only in a guest, where they can touch no other disk");
-        return refused(problem, way);
+        return refused(problem, &way);
+    }
+    let series = contender.kernel.as_deref().and_then(|kernel| kernel.strip_prefix("debian:"));
+    if let Some(why) = series.and_then(|series| stack.rungs().iter().find_map(|rung| too_old(rung.layer, series))) {
+        return refused(why, "name a newer kernel (--kernel)");
     }
     if axes::devices(contender) > 1 {
         return refused(
@@ -103,21 +113,26 @@ pub fn check(contender: &Contender) -> Result<(), StagingError> {
     })
 }
 
+/// Why a kernel of this release cannot build a layer, where it is too old.
+pub(crate) fn too_old(layer: &Layer, release: &str) -> Option<String> {
+    let (first, second) = layer.since?;
+    let old = version(release)? < (first, second);
+    old.then(|| format!("{} needs Linux {first}.{second} or newer, and this kernel is {release}", layer.name))
+}
+
 /// Whether disks of this size are large enough for the layers of a contender.
 ///
 /// # Errors
 /// They are too small.
-pub(crate) fn fits(contender: &Contender, bytes: Option<u64>) -> Result<(), StagingError> {
+pub fn fits(contender: &Contender, bytes: Option<u64>) -> Result<(), StagingError> {
     let stack = axes::stack(contender);
-    let Some(bytes) = bytes else { return Ok(()) };
-    match stack.rungs().iter().find(|rung| bytes < rung.least_mib() << 20) {
-        None => Ok(()),
-        Some(rung) => {
-            let problem = format!("{} is too small for a disk of {}", records::show_bytes(bytes), rung.asked());
-            let way = format!("at least {} MiB (--image)", rung.least_mib());
-            Err(StagingError::contender(&contender.label, problem, way))
-        }
+    let Some((bytes, (rung, mib))) = bytes.zip(stack.least_mib()) else { return Ok(()) };
+    if bytes >= mib << 20 {
+        return Ok(());
     }
+    let [least, bytes] = [mib << 20, bytes].map(records::show_bytes);
+    let problem = format!("{} needs a disk of at least {least}, and this one has {bytes}", rung.asked());
+    Err(StagingError::contender(&contender.label, problem, format!("--image {}", least.replace(' ', ""))))
 }
 
 impl Stage<'_> {
