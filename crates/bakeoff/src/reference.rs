@@ -124,7 +124,8 @@ fn layers() -> String {
             text.push_str(&format!("| `{layer}` | `{name}` | {about} | {} | {usual} |\n", values.join(", ")));
         }
     }
-    text.push_str("| those on several disks | `one-disk` | Their disks are parts of one. | on | off |\n");
+    let option = layers::ONE_DISK;
+    text.push_str(&format!("| those on several disks | `{option}` | Their disks are parts of one. | on | off |\n"));
     text
 }
 

@@ -8,7 +8,7 @@ mod description;
 mod stack;
 
 pub use description::{Choice, Layer, Tool, Value};
-pub use stack::{NONE, Places, Rung, Stack};
+pub use stack::{NONE, ONE_DISK, Places, Rung, Stack};
 
 use include_dir::{Dir, include_dir};
 use std::sync::LazyLock;

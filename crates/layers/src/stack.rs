@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The stack without layers.
 pub const NONE: &str = "none";
 /// The option by which the disks of a layer on several are partitions of one, as a test on a single disk needs.
-const ONE_DISK: &str = "one-disk";
+pub const ONE_DISK: &str = "one-disk";
 /// Most layers of a stack.
 const MOST: usize = 4;
 

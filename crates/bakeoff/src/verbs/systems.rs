@@ -65,7 +65,7 @@ impl LayerHere {
     fn of(layer: &layers::Layer) -> LayerHere {
         let options =
             layer.options.iter().map(|(name, option)| (name.clone(), option.values.keys().cloned().collect()));
-        let options = options.chain((layer.devices > 1).then(|| ("one-disk".to_owned(), vec!["on".to_owned()])));
+        let options = options.chain((layer.devices > 1).then(|| (layers::ONE_DISK.to_owned(), vec!["on".to_owned()])));
         let missing = layer.tools.iter().filter(|tool| system::command::find_program(&tool.program).is_none());
         LayerHere {
             name: layer.name.clone(),
