@@ -24,7 +24,7 @@ use crate::staged::{Engine, Line, Setup, Staged};
 use message::Fault;
 use records::{Cause, Closing, DiskLateness, Usage};
 use serde::de::DeserializeOwned;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use system::{Evidence, Journal, Snapshot};
 
 /// A connection to a process that serves a stage, and this side's part of that stage. Dropping it ends the process.
@@ -75,6 +75,8 @@ pub struct Remote<T: Transport> {
     pub(crate) transport: T,
     label: String,
     pub(crate) setup: Setup,
+    /// When each look at the counters was taken here; the other end has its own snapshots, by the same numbers.
+    looks: Vec<Instant>,
     limit: Duration,
     journal: Journal,
 }
@@ -88,12 +90,13 @@ impl<T: Transport> Remote<T> {
         let label = asked.contender.label.clone();
         let conversation = Conversation { transport: &transport, label: &label, limit, journal };
         let setup = conversation.ask(&Ask::Stage(asked))?;
-        Ok(Remote { transport, label, setup, limit, journal: journal.clone() })
+        Ok(Remote { transport, label, setup, looks: Vec::new(), limit, journal: journal.clone() })
     }
 
     /// The same at another end, which replaces a lost one.
     pub(crate) fn stage_there(&mut self, asked: Asked) -> Result<(), StagingError> {
         self.setup = self.conversation().ask(&Ask::Stage(asked))?;
+        self.looks.clear();
         Ok(())
     }
 
@@ -162,7 +165,9 @@ impl<T: Transport> Staged for Remote<T> {
     fn look(&mut self) -> Result<Snapshot, StagingError> {
         self.conversation().ask::<()>(&Ask::Look)?;
         self.transport.look()?;
-        Ok(Snapshot::take())
+        let now = Snapshot::take();
+        self.looks.push(now.taken());
+        Ok(now)
     }
 
     fn late_since(&mut self, _seen: &Evidence) -> Result<Option<DiskLateness>, StagingError> {
@@ -171,7 +176,8 @@ impl<T: Transport> Staged for Remote<T> {
 
     fn since(&mut self, before: &Snapshot) -> Result<Evidence, StagingError> {
         let now = Snapshot::take();
-        let there = self.conversation().ask(&Ask::Since)?;
+        let look = self.looks.iter().rposition(|taken| *taken == before.taken());
+        let there = self.conversation().ask(&Ask::Since(look.unwrap_or(self.looks.len())))?;
         Ok(self.transport.both(there, before, &now))
     }
 

@@ -96,6 +96,18 @@ fn a_stage_over_a_stream_answers_every_question_and_leaves_nothing() {
 }
 
 #[test]
+fn counters_since_an_earlier_look_include_the_time_before_the_last_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut remote = staged(folder.path());
+    let first = remote.look().expect("counters");
+    let pause = Duration::from_millis(300);
+    std::thread::sleep(pause);
+    remote.look().expect("counters");
+    let seen = remote.since(&first).expect("counters");
+    assert!(u128::from(seen.elapsed_ns) >= pause.as_nanos(), "{seen:?}");
+}
+
+#[test]
 fn the_engines_lines_pass_both_ways_and_end_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut remote = staged(folder.path());

@@ -277,6 +277,11 @@ impl Snapshot {
         }
     }
 
+    /// When it was taken.
+    pub fn taken(&self) -> Instant {
+        self.taken
+    }
+
     /// Activity of a device since boot.
     pub fn traffic(&self, name: &str) -> Option<Traffic> {
         self.disks.get(name).copied()

@@ -92,8 +92,8 @@ pub(crate) enum Ask {
     EndEngine,
     /// Remember the counters -> nothing.
     Look,
-    /// The counts since then -> [`system::Evidence`].
-    Since,
+    /// The counts since the look of this number, from 0 -> [`system::Evidence`].
+    Since(usize),
     /// What explains that this failed -> a [`Fault`], or none if no lower layer is at fault.
     FailedBelow { during: String },
     /// Space and inodes -> [`records::Usage`].

@@ -51,7 +51,7 @@ pub(crate) fn serve_copies(
         }
     });
     let journal = Journal::new();
-    let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looked: None };
+    let mut serving = Serving { input: BufReader::new(input), port, journal, beside, running: None, looks: Vec::new() };
     if let Err(error) = serving.converse(wake, open) {
         system::note(&format!("sending to the other end: {error}"));
     }
@@ -84,7 +84,7 @@ struct Serving<'a, R> {
     /// The command that starts a process next to the stage.
     beside: &'a dyn Fn(Beside) -> Vec<String>,
     running: Option<RunningEngine>,
-    looked: Option<Snapshot>,
+    looks: Vec<Snapshot>,
 }
 
 impl<R: Read> Serving<'_, R> {
@@ -158,10 +158,10 @@ impl<R: Read> Serving<'_, R> {
                 self.answer(started)
             }
             Ask::Look => {
-                let looked = stage.look().map(|now| self.looked = Some(now));
+                let looked = stage.look().map(|now| self.looks.push(now));
                 self.answer(looked)
             }
-            Ask::Since => self.answer(stage.since(&self.looked.clone().unwrap_or_else(Snapshot::take))),
+            Ask::Since(look) => self.answer(stage.since(&self.looks.get(look).cloned().unwrap_or_else(Snapshot::take))),
             Ask::FailedBelow { during } => self.answer(Ok(stage.failed_below(&during).map(Fault::from))),
             Ask::Usage => self.answer(stage.usage()),
             Ask::Sync => self.answer(stage.sync()),
