@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::nearest;
 use records::FRESH;
-use runner::{DEVICE, Place, PlannedContender};
+use runner::{DEVICE, PlannedContender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use workload::axes::Axes;
@@ -22,9 +22,9 @@ pub fn entries(
     what: &What,
     plan: &Plan,
     catalogue: &Catalogue,
-    place: &Place,
+    folders: Option<&[PathBuf]>,
 ) -> Result<(Vec<PlannedContender>, Vec<String>), Failure> {
-    if let Place::Directories(folders) = place {
+    if let Some(folders) = folders {
         return Ok((directories(what, folders)?, Vec::new()));
     }
     let filesystems: Vec<&str> = catalogue.filesystems.names().collect();

@@ -27,6 +27,10 @@ use workload::quantity::{parse_bytes, parse_duration, parse_share, show_bytes};
 
 /// The plan that runs if none is named.
 const DEFAULT_PLAN: &str = "quick";
+/// Default scale.
+const SCALE: &str = "quick";
+/// Default scale in guests, of workloads that have it.
+const GUEST_SCALE: &str = "guest";
 /// Folder of aged images within the scratch folder.
 pub const AGED_FOLDER: &str = "bakeoff-aged";
 /// Default limit of the cache of aged images.
@@ -53,14 +57,16 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         None => named_plan(what, &mut catalogue)?,
     };
     let sampling = sampling(what, &plan)?;
-    let mut works = works(what, &plan, &catalogue)?;
     if let Some(size) = &what.memory {
         given("--memory", size, parse_bytes)?;
         let checked = axes::find("limit.memory").map_or(Ok(()), |named| named.axis.check("", size));
         checked.map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))?;
     }
-    let mut place = place(what, &plan, &works)?;
-    let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, &place)?;
+    let mounted = mounted_folders(what, &plan);
+    let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, mounted.as_deref())?;
+    let in_guests = entries.iter().all(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
+    let mut works = works(what, &plan, &catalogue, in_guests)?;
+    let mut place = place(what, &plan, mounted, &works)?;
     notes.extend(image_size::settle(&mut place, chooses_image(what, &plan), &entries, &works, &catalogue.filesystems)?);
     if let Some(bytes) = size_of(&place) {
         works.iter_mut().for_each(|work| work.compiled.fit_device(bytes));
@@ -233,14 +239,14 @@ fn named_plan(what: &What, catalogue: &mut Catalogue) -> Result<Plan, Failure> {
             }
             chosen = Some(plan.clone());
         } else if catalogue.work.workloads.contains_key(&name) {
-            works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });
+            works.push(PlannedWork { name, scale: None, settings: BTreeMap::new() });
         } else {
             return Err(unknown(&name, catalogue));
         }
     }
     if let Some(text) = own_work::workload(&what.own)? {
         let name = catalogue.work.add_workload(Path::new("--command"), &text)?;
-        works.push(PlannedWork { name, scale: "quick".into(), settings: BTreeMap::new() });
+        works.push(PlannedWork { name, scale: None, settings: BTreeMap::new() });
     }
     let mut plan = match chosen {
         Some(plan) => plan,
@@ -283,7 +289,9 @@ fn add_made(name: &str, file: &workload::written::File, catalogue: &mut Catalogu
     catalogue.work.add_workload(Path::new(name), &text).map_err(Failure::usage)
 }
 
-fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, Failure> {
+/// The work, at the scale asked for. By default that of guests where all contenders run in guests: emulated processors
+/// take ten times as long.
+fn works(what: &What, plan: &Plan, catalogue: &Catalogue, in_guests: bool) -> Result<Vec<Work>, Failure> {
     let mut given = settings(&what.set)?;
     given.extend(own_work::parameters(&what.own)?.into_iter().map(|(key, values)| Setting {
         workload: Some(own_work::NAME.into()),
@@ -312,10 +320,9 @@ fn works(what: &What, plan: &Plan, catalogue: &Catalogue) -> Result<Vec<Work>, F
             }
         }
         mine.extend(clients::asked(workload, &what.clients)?);
-        let scale: &str = match what.scale {
-            Some(scale) => scale.into(),
-            None => &planned.scale,
-        };
+        let usual =
+            if in_guests && workload.scales.iter().any(|scale| scale == GUEST_SCALE) { GUEST_SCALE } else { SCALE };
+        let scale = what.scale.map(Into::into).or(planned.scale.as_deref()).unwrap_or(usual);
         for settings in combinations::combinations(&planned.settings, &mine).map_err(Failure::usage)? {
             let compiled = workload.compile(scale, &settings, 0)?;
             works.push(Work {
@@ -368,30 +375,43 @@ fn settings(given: &[String]) -> Result<Vec<Setting>, Failure> {
         .collect()
 }
 
-fn place(what: &What, plan: &Plan, works: &[Work]) -> Result<Place, Failure> {
+/// The folders of a run that formats nothing.
+fn mounted_folders(what: &What, plan: &Plan) -> Option<Vec<PathBuf>> {
+    if !what.dir.is_empty() {
+        return Some(what.dir.clone());
+    }
+    if what.on.is_some() || what.image.is_some() {
+        return None;
+    }
+    if let Some(plan::Place::Directory(path)) = &plan.place {
+        return Some(vec![path.clone()]);
+    }
+    if system::process::is_root() {
+        return None;
+    }
+    eprintln!(
+        "Not root: measuring the current directory on its mounted filesystem. As root, bakeoff formats and compares \
+         filesystems on images, drops caches for cold starts, and verifies what the device delivered."
+    );
+    Some(vec![PathBuf::from(".")])
+}
+
+fn place(what: &What, plan: &Plan, folders: Option<Vec<PathBuf>>, works: &[Work]) -> Result<Place, Failure> {
+    if let Some(folders) = folders {
+        return Ok(Place::Directories(folders));
+    }
     let scratch = crate::scratch::folder(what.scratch.as_deref())?;
     let image = |bytes| Place::Image { bytes, scratch: scratch.clone() };
-    if !what.dir.is_empty() {
-        return Ok(Place::Directories(what.dir.clone()));
-    }
     if let Some(path) = &what.on {
         return Ok(Place::Device { path: path.clone() });
     }
     if let Some(size) = &what.image {
         return Ok(image(given("--image", size, parse_bytes)?));
     }
-    if !system::process::is_root() && !matches!(plan.place, Some(plan::Place::Directory(_))) {
-        eprintln!(
-            "Not root: measuring the current directory on its mounted filesystem. As root, bakeoff formats and compares \
-             filesystems on images, drops caches for cold starts, and verifies what the device delivered."
-        );
-        return Ok(Place::Directories(vec![PathBuf::from(".")]));
-    }
     Ok(match &plan.place {
         Some(plan::Place::Image(bytes)) => image(*bytes),
         Some(plan::Place::Device(path)) => Place::Device { path: path.clone() },
-        Some(plan::Place::Directory(path)) => Place::Directories(vec![path.clone()]),
-        None => image(fitting_image(works)),
+        _ => image(fitting_image(works)),
     })
 }
 

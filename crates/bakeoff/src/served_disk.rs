@@ -13,11 +13,11 @@ use records::Contender;
 use reliability::ReliabilityError;
 use reliability::power_cut::Ground;
 use report::Findings;
-use runner::{Place, PlannedContender};
+use runner::PlannedContender;
 use schemars::JsonSchema;
 use serde::Serialize;
 use staging::{Ceiling, Registry, ServedFolder, Serving, Stage, Target, Where};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use system::Journal;
 use workload::plan::Plan;
 use workload::quantity::parse_bytes;
@@ -103,7 +103,7 @@ pub fn asked(on: &OnServedDisk, kernels: &[String], disks: Disks, only: Option<&
     let seed = on.seed.unwrap_or_else(crate::resolve::fresh_seed);
     let mut catalogue = Catalogue::with(&[], &on.filesystems)?;
     catalogue.filesystems = catalogue.filesystems.may_run();
-    let mut contenders = competing(on, kernels, &catalogue, bytes)?;
+    let mut contenders = competing(on, kernels, &catalogue)?;
     contenders.iter().try_for_each(|entry| takes_part(&entry.asked, disks))?;
     if let Some(only) = only {
         all_here(&contenders, only)?;
@@ -133,17 +133,11 @@ fn clean() -> Result<(), Failure> {
     Ok(())
 }
 
-fn competing(
-    on: &OnServedDisk,
-    kernels: &[String],
-    catalogue: &Catalogue,
-    bytes: u64,
-) -> Result<Vec<PlannedContender>, Failure> {
+fn competing(on: &OnServedDisk, kernels: &[String], catalogue: &Catalogue) -> Result<Vec<PlannedContender>, Failure> {
     let fs = if on.fs.is_empty() { USUAL.map(String::from).to_vec() } else { on.fs.clone() };
     let (mkfs, mount, axis) = (on.mkfs.clone(), on.mount.clone(), on.axis.clone());
     let what = What { fs, mkfs, mount, axis, kernel: kernels.to_vec(), ..What::default() };
-    let place = Place::Image { bytes, scratch: PathBuf::from(crate::scratch::DEFAULT) };
-    Ok(contenders::entries(&what, &Plan::default(), catalogue, &place)?.0)
+    Ok(contenders::entries(&what, &Plan::default(), catalogue, None)?.0)
 }
 
 /// Refuses more disks than the test can give, and settings that would be in the label but have no effect: no work runs before it.

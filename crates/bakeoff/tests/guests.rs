@@ -373,3 +373,18 @@ fn instructions_are_counted_alike_in_each_trial_and_no_time_is_judged() {
         "{refused:?}"
     );
 }
+
+#[test]
+fn work_is_smaller_where_all_contenders_run_in_guests() {
+    let place = Place::new();
+    let scale = |words: &str| {
+        let output = place.bakeoff(&format!("plan small-files --fs ext4 {words}"));
+        assert_eq!(output.status, Some(0), "{}", output.err);
+        let line = output.out.lines().find(|line| line.trim_start().starts_with("small-files ")).expect("the workload");
+        line.split_whitespace().nth(1).expect("its scale").to_owned()
+    };
+    assert_eq!(scale("--kernel debian:6.12"), "guest");
+    assert_eq!(scale("--kernel host,debian:6.12"), "quick");
+    assert_eq!(scale("--kernel debian:6.12 --scale full"), "full");
+    assert_eq!(scale("--scale guest"), "guest");
+}

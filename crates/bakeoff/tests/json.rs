@@ -97,7 +97,7 @@ fn every_list_matches_its_schema() {
         .iter()
         .filter_map(|scale| scale["name"].as_str())
         .collect();
-    assert_eq!((one["workloads"].as_array().map(Vec::len), scales), (Some(1), vec!["full", "quick"]));
+    assert_eq!((one["workloads"].as_array().map(Vec::len), scales), (Some(1), vec!["full", "guest", "quick"]));
     let features = answer(&place, "features", "features --dir . --json");
     assert_eq!(features["filesystems"][0]["features"].as_array().map(Vec::len), Some(36));
     answer(&place, "clean", "clean --dry-run --json");

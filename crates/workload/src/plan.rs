@@ -60,8 +60,8 @@ pub enum Place {
 pub struct PlannedWork {
     /// Name of the workload.
     pub name: String,
-    /// Scale; `quick` by default.
-    pub scale: String,
+    /// Scale; None: the command line or the default decides.
+    pub scale: Option<String>,
     /// Options by name.
     pub settings: BTreeMap<String, String>,
 }

@@ -293,7 +293,7 @@ fn axes(raw: RawAxes) -> Outcome<Axes> {
 fn planned(raw: RawPlanned) -> PlannedWork {
     PlannedWork {
         name: raw.name.into_inner(),
-        scale: raw.scale.unwrap_or_else(|| "quick".to_owned()),
+        scale: raw.scale,
         settings: raw.settings.into_iter().map(|(name, value)| (name, value.0)).collect(),
     }
 }

@@ -37,7 +37,7 @@ fn measured(compiled: &Compiled) -> Vec<&str> {
 }
 
 #[test]
-fn all_compile_at_both_scales_with_every_choice_of_every_option() {
+fn all_compile_at_each_scale_with_every_choice_of_every_option() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.workloads.keys().map(String::as_str).collect();
     let wanted = [
@@ -72,7 +72,8 @@ fn all_compile_at_both_scales_with_every_choice_of_every_option() {
     ];
     assert_eq!(names, wanted);
     for workload in catalog.workloads.values() {
-        assert_eq!(workload.scales, ["full", "quick"]);
+        let scales: Vec<&str> = workload.scales.iter().map(String::as_str).filter(|scale| *scale != "guest").collect();
+        assert_eq!(scales, ["full", "quick"], "{}", workload.name);
         for scale in &workload.scales {
             for option in &workload.options {
                 for value in option.allowed.iter().chain([&option.default[scale]]) {

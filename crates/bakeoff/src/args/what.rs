@@ -183,6 +183,8 @@ pub struct What {
 pub enum Scale {
     /// Small sizes with the same access pattern; takes seconds
     Quick,
+    /// Smaller still, for emulated processors
+    Guest,
     /// Published sizes
     Full,
 }

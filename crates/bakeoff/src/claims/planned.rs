@@ -61,7 +61,7 @@ pub fn choose(claims: &[Published], what: &What, catalogue: &Catalogue, systems:
         workloads: chosen
             .claims
             .keys()
-            .map(|name| PlannedWork { name: name.clone(), scale: "quick".into(), settings: settings(name, &old) })
+            .map(|name| PlannedWork { name: name.clone(), scale: None, settings: settings(name, &old) })
             .collect(),
         ..Plan::default()
     };
