@@ -81,6 +81,19 @@ fn layers_have_their_price_on_each_filesystem() {
 }
 
 #[test]
+fn the_price_of_a_layer_is_judged_against_the_bare_disk_alone() {
+    // Which of two is the best is open; that the third one is slower than the bare disk is not.
+    let places: [(&[(&str, &str)], f64); 3] =
+        [(&[("stack", "none")], 1.0), (&[("stack", "luks")], 0.5), (&[("stack", "lvm")], 1.03)];
+    let headline = view(&on_axes(&places, small_files(), 4)).answer.headline;
+    assert!(headline.starts_with("lvm costs ext4 nothing in"), "{headline}");
+    assert!(headline.ends_with(" luks costs ext4 2.0x in \"All steps\"."), "{headline}");
+    let slower: [(&[(&str, &str)], f64); 2] = [(&[("stack", "none")], 1.0), (&[("stack", "lvm")], 0.98)];
+    let headline = view(&on_axes(&slower, small_files(), 4)).answer.headline;
+    assert!(headline.starts_with("lvm costs ext4 at most 1."), "{headline}");
+}
+
+#[test]
 fn a_difference_in_one_step_does_not_contradict_the_sum() {
     let places: [(&[(&str, &str)], f64); 2] = [(&[("mount.noatime", "on")], 1.0), (&[("mount.noatime", "off")], 1.0)];
     let brief = |trial: &mut ledger::TrialRecord| {

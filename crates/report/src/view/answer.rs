@@ -104,7 +104,8 @@ pub(super) fn answer(view: &View, answer: &Answer, sessions: &[SessionView]) -> 
     besides.extend(doubts.iter().skip(DOUBTS).cloned());
     besides.extend(super::story::nearest(&view.contenders));
     besides.extend(note.cannot(group));
-    besides.extend(note.furthest(group));
+    // Of the contender that the headline takes.
+    besides.extend(note.furthest(group).filter(|_| take.is_some()));
     besides.extend(note.less_safe(group).into_iter().chain(note.avoid(group)));
     besides.extend(note.other_classes(group));
     besides.extend(answer.groups[1..].iter().filter_map(|other| note.other_group(other)));

@@ -29,6 +29,22 @@ pub struct PivotView {
     pub smallest_effect: f64,
     /// What changes from the first value to the last, where the values have an order.
     pub course: Option<CourseView>,
+    /// What each other value costs against the usual one: of a stack only, since layers are not chosen for speed.
+    #[serde(skip)]
+    pub(super) prices: Vec<Price>,
+}
+
+/// How many times slower one group is with a value than with the usual one, judged as a pair.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Price {
+    value: usize,
+    /// Index into [`PivotView::rows`].
+    row: usize,
+    group: usize,
+    ratio: f64,
+    /// Largest ratio that is possible; None: unbounded.
+    at_most: Option<f64>,
+    is_shown: bool,
 }
 
 /// How far the best value of a group can be trusted.
@@ -141,25 +157,26 @@ pub(super) fn costs(view: &View, pivot: &PivotView) -> Vec<String> {
         is_sum(row) || !pivot.rows.iter().any(|other| other.workload == row.workload && is_sum(other))
     };
     let of_value = |value: usize| {
-        let rows = pivot.rows.iter().filter(counts);
-        let lines: Vec<String> = rows.filter_map(|row| cost(view, axis, row, (value, usual))).collect();
+        let rows = pivot.rows.iter().enumerate().filter(|(_, row)| counts(row));
+        let prices = |row: usize| pivot.prices.iter().filter(move |price| (price.value, price.row) == (value, row));
+        let lines: Vec<String> = rows.filter_map(|(at, row)| cost(view, axis, row, prices(at).collect())).collect();
         (!lines.is_empty()).then(|| format!("{} costs {}.", axis.values[value], lines.join("; ")))
     };
     (0..axis.values.len()).filter(|value| *value != usual).filter_map(of_value).collect()
 }
 
-/// The cost of a value in one row: `ext4 1.1x, xfs 1.3x? in "small-files, all steps"`.
-fn cost(view: &View, axis: &AxisView, row: &PivotRow, (value, usual): (usize, usize)) -> Option<String> {
-    let of_group = |(group, cells): (&super::axes::AxisGroup, &Vec<Option<PivotCell>>)| {
-        let (with, without) = (cells.get(value)?.as_ref()?, cells.get(usual)?.as_ref()?);
-        let ratio = with.ratio? / without.ratio?;
-        let is_shown =
-            ![with, without].iter().any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading));
-        Some((ratio, format!("{} {}x{}", group.name, crate::number::times(ratio), if is_shown { "" } else { "?" })))
+/// The cost of a value in one row: `ext4 at most 1.1x, xfs 1.3x in "small-files, all steps"`.
+fn cost(view: &View, axis: &AxisView, row: &PivotRow, mut prices: Vec<&Price>) -> Option<String> {
+    prices.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    let text = |price: &&Price| {
+        let name = &axis.groups[price.group].name;
+        match price.at_most {
+            Some(high) if !price.is_shown && high <= 1.0 => format!("{name} nothing"),
+            Some(high) if !price.is_shown => format!("{name} at most {}x", crate::number::times(high)),
+            _ => format!("{name} {}x{}", crate::number::times(price.ratio), if price.is_shown { "" } else { "?" }),
+        }
     };
-    let mut found: Vec<(f64, String)> = axis.groups.iter().zip(&row.groups).filter_map(of_group).collect();
-    found.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let names: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    let names: Vec<String> = prices.iter().map(text).collect();
     let workload = &view.workloads[row.workload];
     let of = if view.workloads.len() > 1 { format!(" of {}", workload.title) } else { String::new() };
     (!names.is_empty()).then(|| format!("{} in \"{}\"{of}", names.join(", "), workload.rows[row.row].title))
@@ -198,7 +215,8 @@ type Place = (usize, usize, usize);
 impl Pivot<'_> {
     fn judged(&self, number: usize) -> Option<PivotView> {
         let places = self.places();
-        let (table, at) = self.within(&places)?;
+        let all: Vec<usize> = (0..self.axis.values.len()).collect();
+        let (table, at) = self.within(&places, &all)?;
         let inner = judge::judge(&table).ok()?;
         let mut rows: Vec<PivotRow> = places.iter().map(|place| self.row(place, &at, &inner)).collect();
         let mut across = Vec::new();
@@ -223,7 +241,44 @@ impl Pivot<'_> {
         let (summary, within) = (self.summary(&rows), sentences(&inner));
         let shown: Vec<(usize, usize)> = places.iter().map(|(workload, row, _)| (*workload, *row)).collect();
         let course = course(self.view, self.axis, &table, &at, &shown);
-        (!rows.is_empty()).then_some(PivotView { axis: number, rows, summary, within, across, smallest_effect, course })
+        let prices = self.prices(&rows);
+        (!rows.is_empty()).then_some(PivotView {
+            axis: number,
+            rows,
+            summary,
+            within,
+            across,
+            smallest_effect,
+            course,
+            prices,
+        })
+    }
+
+    /// Each value of a stack against the usual one, and no other.
+    fn prices(&self, rows: &[PivotRow]) -> Vec<Price> {
+        let usual = self.axis.values.iter().position(|value| value == axes::usual(&self.axis.name));
+        let Some(usual) = usual.filter(|_| self.axis.name == axes::STACK) else { return Vec::new() };
+        let operation = |row: &PivotRow| self.view.workloads[row.workload].rows[row.row].operation;
+        let places: Vec<Place> = rows.iter().map(|row| (row.workload, row.row, operation(row))).collect();
+        let of_value = |value: usize| {
+            let (table, at) = self.within(&places, &[usual, value])?;
+            let judged = judge::judge(&table).ok()?;
+            let price = |(number, &(group, row)): (usize, &(usize, usize))| {
+                let (without, with) = (cell(&judged, number, 0)?, cell(&judged, number, 1)?);
+                let at_most = match (with.ratio_interval, without.ratio_interval) {
+                    (Some((_, high)), _) => Some(high),
+                    (None, Some((low, _))) => Some(1.0 / low),
+                    (None, None) => None,
+                };
+                let is_shown = ![with, without]
+                    .iter()
+                    .any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading));
+                Some(Price { value, row, group, ratio: with.ratio? / without.ratio?, at_most, is_shown })
+            };
+            Some(at.iter().enumerate().filter_map(price).collect::<Vec<Price>>())
+        };
+        let others = (0..self.axis.values.len()).filter(|value| *value != usual);
+        others.filter_map(of_value).flatten().collect()
     }
 
     fn summary(&self, rows: &[PivotRow]) -> Vec<String> {
@@ -255,25 +310,26 @@ impl Pivot<'_> {
         Some(self.view.contenders[place].index)
     }
 
-    /// Values as contenders, and each operation of each group as an operation of its own; with the group and the place of each operation.
-    fn within(&self, places: &[Place]) -> Option<(Table, Vec<(usize, usize)>)> {
-        let values = self.axis.values.len();
+    /// These values as contenders, and each operation of each group as an operation of its own; with the group and the place of each operation.
+    fn within(&self, places: &[Place], values: &[usize]) -> Option<(Table, Vec<(usize, usize)>)> {
         let pure = self.values_are_pure();
         let mut table =
             Table { margin: self.view.table.margin, sessions: self.view.table.sessions.clone(), ..Table::default() };
-        for (value, name) in self.axis.values.iter().enumerate() {
+        for &value in values {
             let members: Vec<&Contender> = self.at_value(value).collect();
             table.contenders.push(Contender {
-                name: name.clone(),
+                name: self.axis.values[value].clone(),
                 durability: common_durability(&members),
                 backend: members.first().map(|first| first.backend).filter(|_| pure).unwrap_or_default(),
                 ..Contender::default()
             });
         }
-        self.add_twins(&mut table, values);
+        self.add_twins(&mut table, values.len());
         let mut at = Vec::new();
         for (group, shared) in self.axis.groups.iter().enumerate() {
-            if shared.members.iter().flatten().count() < 2 || !(pure || self.group_is_pure(group)) {
+            if values.iter().filter(|value| shared.members[**value].is_some()).count() < 2
+                || !(pure || self.group_is_pure(group))
+            {
                 continue;
             }
             for (place, (_, _, operation)) in places.iter().enumerate() {
@@ -282,9 +338,9 @@ impl Pivot<'_> {
                 id.operation = format!("{} of {}", id.operation, shared.name);
                 let phrase = format!("{} with {}", judged.doing(), shared.name);
                 table.operations.push(Operation { id, phrase, ..judged.clone() });
-                for value in 0..values {
-                    if let Some(from) = self.judged_index(group, value) {
-                        self.copy_cells(&mut table, (*operation, from), (at.len(), value), values + value);
+                for (column, value) in values.iter().enumerate() {
+                    if let Some(from) = self.judged_index(group, *value) {
+                        self.copy_cells(&mut table, (*operation, from), (at.len(), column), values.len() + column);
                     }
                 }
                 at.push((group, place));
