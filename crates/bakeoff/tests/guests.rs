@@ -171,6 +171,24 @@ fn a_killed_machine_is_one_failed_trial() {
 }
 
 #[test]
+fn a_trial_whose_machine_was_killed_during_the_work_is_repeated() {
+    let Some(_turn) = guests() else { return };
+    let place = Place::new();
+    let run = RUN.replace("files=200", "files=10000");
+    let mut child = place.start(&format!("{run} --fs ext2 --no-twin --kernel {KERNEL}"));
+    let machine = booted(&place, &mut child);
+    // mkfs takes less, an emulated processor more for the work.
+    std::thread::sleep(Duration::from_secs(2));
+    signal(machine, "KILL");
+    assert!(child.wait().expect("it ends").success());
+    clean(&place);
+    let trials = trials(&place);
+    assert!(trials.iter().any(|trial| trial.reason.is_none() && trial.phases.len() > 3), "{trials:?}");
+    let lost: Vec<&str> = trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    assert!(lost.iter().all(|why| why.contains("a signal killed QEMU") || why.contains("was lost")), "{lost:?}");
+}
+
+#[test]
 fn a_guest_that_is_lost_leaves_the_round_and_the_others_go_on() {
     let Some(_turn) = guests() else { return };
     let place = place_with(ENDLESS);

@@ -179,11 +179,14 @@ impl StagingError {
         StagingError::Contender { contender: label.into(), problem: problem.into(), way_out: way_out.into(), cause }
     }
 
-    /// The same contender error, marked as passing, with the text that shows it.
+    /// The same error of a contender or a guest, marked as passing, with the text that shows it.
     pub(crate) fn passing(self, more: &str) -> StagingError {
         match self {
             StagingError::Contender { contender, problem, way_out, .. } => {
                 StagingError::Contender { contender, problem: problem + more, way_out, cause: Cause::Passing }
+            }
+            StagingError::Other { problem, way_out, .. } => {
+                StagingError::Other { problem: problem + more, way_out, cause: Cause::Passing }
             }
             other => other,
         }

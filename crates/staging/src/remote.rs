@@ -41,7 +41,7 @@ pub trait Transport {
     }
 
     /// The error of a lower layer on this side that explains a failure.
-    fn failed_below(&self, _during: &str) -> Option<StagingError> {
+    fn failed_below(&mut self, _during: &str) -> Option<StagingError> {
         None
     }
 
@@ -216,13 +216,13 @@ impl<T: Transport> Staged for Remote<T> {
     }
 
     fn failed_below(&mut self, during: &str) -> Option<StagingError> {
-        let there = || {
-            let ask = Ask::FailedBelow { during: during.into() };
-            // A lost end does not answer; the error about its loss explains more.
-            let fault: Option<Fault> = self.conversation().ask(&ask).ok()?;
-            Some(fault?.of(&self.label, self.transport.link().remark()))
-        };
-        self.transport.failed_below(during).or_else(there)
+        if let Some(found) = self.transport.failed_below(during) {
+            return Some(found);
+        }
+        let ask = Ask::FailedBelow { during: during.into() };
+        // A lost end does not answer; the error about its loss explains more.
+        let fault: Option<Fault> = self.conversation().ask(&ask).ok()?;
+        Some(fault?.of(&self.label, self.transport.link().remark()))
     }
 
     fn close(mut self: Box<Self>) -> Result<Closing, StagingError> {

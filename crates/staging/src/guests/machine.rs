@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
@@ -25,6 +26,10 @@ use system::{Command, Journal};
 const OFF_LIMIT: Duration = Duration::from_secs(10);
 /// How long QEMU may take to connect to its sockets.
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
+/// How long a process whose sockets are closed may take to be gone.
+const GONE_LIMIT: Duration = Duration::from_secs(2);
+/// What is added to the error of a machine that is no fault of its guest.
+const KILLED: &str = "; a signal killed QEMU";
 /// Name of the socket of QEMU's monitor.
 const MONITOR: &str = "monitor";
 /// The program.
@@ -91,8 +96,10 @@ impl Machine {
             Start::Restore(_) => machine.link.wake(parts.boot_limit),
         };
         if let Err(why) = met {
+            let killed = machine.was_killed();
             machine.end(journal, mark);
-            return Err(StagingError::guest(why));
+            let error = StagingError::guest(why);
+            return Err(if killed { error.passing(KILLED) } else { error });
         }
         machine.boot = began.elapsed();
         Ok(machine)
@@ -135,10 +142,19 @@ impl Machine {
                 ended: false,
             }),
             Err(error) => {
+                let killed = is_killed(&mut child);
                 end(&mut child, process, mark);
-                Err(error)
+                Err(if killed { error.passing(KILLED) } else { error })
             }
         }
+    }
+
+    /// Whether a signal ended it that this process did not send.
+    pub fn was_killed(&mut self) -> bool {
+        self.link.is_closed()
+            && !self.link.ended_here()
+            && self.process.gone_within(GONE_LIMIT)
+            && is_killed(&mut self.child)
     }
 
     /// Ends the machine, in order if its guest still responds; the end of its console output goes into the journal.
@@ -167,6 +183,10 @@ impl Machine {
         // The folder is in memory and is emptied by the next boot at the latest.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+fn is_killed(child: &mut Child) -> bool {
+    child.try_wait().ok().flatten().is_some_and(|status| status.signal().is_some())
 }
 
 fn end(child: &mut Child, process: Process, mark: &mut Mark) {

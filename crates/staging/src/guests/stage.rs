@@ -19,7 +19,7 @@ use crate::stage::layers::too_old;
 use crate::stage::target::Target;
 use crate::systems;
 use layers::Layer;
-use records::{Backend, Contender, DiskLateness, Found};
+use records::{Backend, Cause, Contender, DiskLateness, Found};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -511,8 +511,13 @@ impl Transport for Serial<'_> {
         Some(self.machine.link.kernel())
     }
 
-    fn failed_below(&self, during: &str) -> Option<StagingError> {
-        self.disk.failed_below(during)
+    fn failed_below(&mut self, during: &str) -> Option<StagingError> {
+        let label = &self.booting.asked.contender.label;
+        let killed = |machine: &mut Machine| {
+            let problem = format!("a signal killed QEMU during {during}");
+            machine.was_killed().then(|| StagingError::failed(label, problem, "", Cause::Passing))
+        };
+        self.disk.failed_below(during).or_else(|| killed(&mut self.machine))
     }
 
     fn forget(&self) {

@@ -122,6 +122,11 @@ impl Link {
         self.state.known().closed
     }
 
+    /// Whether this side ended the other one, for what it did or did not do.
+    pub(crate) fn ended_here(&self) -> bool {
+        self.state.known().ended.is_some()
+    }
+
     /// A remark for the other end's errors.
     pub(crate) fn remark(&self) -> &str {
         self.state.peer.remark()
