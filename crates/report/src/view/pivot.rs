@@ -121,7 +121,7 @@ pub(super) fn matters(view: &View, pivot: &PivotView, is_equal: bool) -> String 
         {
             lines += 1;
             let cells = || values.iter().flatten();
-            open += usize::from(cells().any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading)));
+            open += usize::from(cells().any(is_open));
             let Some((at, ratio)) = furthest(values, is_behind) else { continue };
             if most.as_ref().is_none_or(|most| ratio > most.0) {
                 let title = &view.workloads[row.workload].rows[row.row].title;
@@ -180,6 +180,10 @@ fn cost(view: &View, axis: &AxisView, row: &PivotRow, mut prices: Vec<&Price>) -
     let workload = &view.workloads[row.workload];
     let of = if view.workloads.len() > 1 { format!(" of {}", workload.title) } else { String::new() };
     (!names.is_empty()).then(|| format!("{} in \"{}\"{of}", names.join(", "), workload.rows[row.row].title))
+}
+
+fn is_open(cell: &PivotCell) -> bool {
+    matches!(cell.standing, Standing::Unresolved | Standing::Leading)
 }
 
 fn is_behind(cell: &PivotCell) -> bool {
@@ -270,9 +274,7 @@ impl Pivot<'_> {
                     (None, Some((low, _))) => Some(1.0 / low),
                     (None, None) => None,
                 };
-                let is_shown = ![with, without]
-                    .iter()
-                    .any(|cell| matches!(cell.standing, Standing::Unresolved | Standing::Leading));
+                let is_shown = !is_open(&with) && !is_open(&without);
                 Some(Price { value, row, group, ratio: with.ratio? / without.ratio?, at_most, is_shown })
             };
             Some(at.iter().enumerate().filter_map(price).collect::<Vec<Price>>())

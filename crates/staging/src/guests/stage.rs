@@ -512,12 +512,12 @@ impl Transport for Serial<'_> {
     }
 
     fn failed_below(&mut self, during: &str) -> Option<StagingError> {
+        if let Some(found) = self.disk.failed_below(during) {
+            return Some(found);
+        }
         let label = &self.booting.asked.contender.label;
-        let killed = |machine: &mut Machine| {
-            let problem = format!("a signal killed QEMU during {during}");
-            machine.was_killed().then(|| StagingError::failed(label, problem, "", Cause::Passing))
-        };
-        self.disk.failed_below(during).or_else(|| killed(&mut self.machine))
+        let problem = format!("a signal killed QEMU during {during}");
+        self.machine.was_killed().then(|| StagingError::failed(label, problem, "", Cause::Passing))
     }
 
     fn forget(&self) {
