@@ -23,7 +23,7 @@ pub use ranks::RanksArgs;
 use served::{FAULTS_EXAMPLES, POWERCUT_EXAMPLES};
 pub use served::{FaultsArgs, LaterSync, MountedIn, OnServedDisk, PowercutArgs, ServeDiskArgs};
 use tune::TUNE_EXAMPLES;
-pub use tune::TuneArgs;
+pub use tune::{Goal, TuneArgs};
 pub use what::{Cold, Scale, Turns, Until, What};
 
 use clap::builder::PossibleValuesParser;

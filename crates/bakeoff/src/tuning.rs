@@ -2,6 +2,7 @@
 //! In: a filesystem's description and the command line. Out: results for the search in the crate `tune`, which decides; text and JSON.
 
 mod answer;
+mod goals;
 mod options;
 mod stages;
 

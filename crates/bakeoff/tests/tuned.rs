@@ -77,6 +77,37 @@ fn a_search_that_is_stopped_continues_and_ends_with_a_confirmed_answer() {
 }
 
 #[test]
+fn several_goals_are_measured_in_the_same_rounds_and_confirmed_each() {
+    if !root("tuning") {
+        return;
+    }
+    let place = place();
+    let goals = ["speed", "space", "latency", "writes"];
+    let work = WORK.replace("files=60 --set some=20", "files=300 --set some=200");
+    let found = answer(&place.bakeoff(&format!("{work} --goal {}", goals.join(","))).well());
+    assert!(found["goals"] == serde_json::json!(goals) && found["runner_up"].is_null(), "{found}");
+    let sets = found["sets"].as_array().expect("sets");
+    assert!(!sets.is_empty() && sets.len() <= 4, "{found}");
+    for set in sets {
+        let by_goal = set["by_goal"].as_array().expect("results");
+        let named: Vec<&str> = by_goal.iter().map(|one| one["goal"].as_str().expect("a goal")).collect();
+        assert_eq!(named, goals);
+        for one in by_goal {
+            let [ratio, low, high] = ["ratio", "low", "high"].map(|key| one[key].as_f64().expect("a number"));
+            assert!(0.0 < low && low <= ratio && ratio <= high, "{one}");
+            assert!(one["gain"] == (low > 1.03) && one["loss"] == (high < 1.0 / 1.03), "{one}");
+        }
+        assert!(set["choice"] == false || by_goal.iter().any(|one| one["gain"] == true), "{set}");
+        assert!(set["mkfs"].as_str().is_some_and(|line| line.ends_with("DEVICE")), "{set}");
+    }
+    assert_eq!(found["gain"], sets.iter().any(|set| set["choice"] == true));
+    assert!(found["searched"].to_string().contains("\"goal\":\"writes\""), "{found}");
+    let planned = place.bakeoff("plan found/tuned.toml --filesystems mini.toml --scratch .").well();
+    assert!(planned.out.contains("mini-tuned"), "{}", planned.out);
+    assert_eq!(leftovers(place.folder()), Vec::<String>::new());
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
     if !root("tuning") {
         return;
@@ -94,6 +125,10 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
     refused("tune ext4 --for small-files --axis mkfs.blocksize=4k", &["--axis mkfs.blocksize=4k", "block_size"]);
     refused("tune ext4 --for small-files --against --device=/dev/sda", &["--device"]);
     refused("tune ext4", &["--for"]);
+    refused("tune ext4 --for small-files --goal speed,size", &["size", "space"]);
+    refused("tune ext4 --for small-files --goal space,speed,space", &["--goal space", "twice"]);
+    let command = "tune mini --command true --filesystems mini.toml --image 256MiB --scratch . --output timed --plain";
+    place.bakeoff(&format!("{command} --goal latency")).refused(&["--goal latency", "timed as a whole"]);
     place
         .bakeoff(&WORK.replace("--budget 3m", "--budget 5s").replace(" --output found", " --output short"))
         .refused(&["--budget 5s", "allow at least"]);

@@ -4,7 +4,7 @@
 
 use crate::decision::{Decision, decide};
 use crate::design::{self, Effect, MOST_FACTORS};
-use crate::race::{self, FINALISTS, MOST_CANDIDATES, Measured, Scores};
+use crate::race::{self, MOST_CANDIDATES, Measured, Scores};
 use crate::space::{Set, Space};
 
 /// Share of the budget for the screening.
@@ -19,8 +19,8 @@ const OF_TWO: u32 = 3;
 const RACE_ROUNDS: (u32, u32) = (2, 10);
 /// Least and most rounds of the confirmation.
 const CONFIRM_ROUNDS: (u32, u32) = (5, 30);
-/// Trials of a round of the confirmation: baseline, finalists, and the control of the baseline.
-const CONFIRMED: usize = FINALISTS + 2;
+/// Trials of a round of the confirmation beside the finalists: the baseline and its control.
+const BESIDE: usize = 2;
 
 /// What a stage is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,15 +60,33 @@ pub struct Stage {
     pub seconds: Option<f64>,
 }
 
+/// What a search is to keep to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Seconds for all of it.
+    pub budget: f64,
+    /// Seconds that are spent before its first stage.
+    pub spent: f64,
+    /// The share up to which a difference does not matter, 0.03 for 3 %.
+    pub margin: f64,
+    /// How many results each set has: one for each goal.
+    pub goals: usize,
+}
+
+/// A set of options in the confirmation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confirmed {
+    /// The set.
+    pub set: Set,
+    /// It against the baseline, in each goal.
+    pub decisions: Vec<Decision>,
+}
+
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The best set of the search.
-    pub winner: Set,
-    /// It against the baseline, in the confirmation.
-    pub decision: Decision,
-    /// The second best, with its result in the confirmation.
-    pub runner_up: Option<(Set, Decision)>,
+    /// The finalists, the best of the search first; never empty.
+    pub sets: Vec<Confirmed>,
     /// Rounds of the confirmation.
     pub rounds: u32,
 }
@@ -77,24 +95,22 @@ pub struct Outcome {
 #[derive(Debug, Clone)]
 pub struct Search {
     space: Space,
-    margin: f64,
-    budget: f64,
-    spent: f64,
+    terms: Terms,
     trial: f64,
     scores: Scores,
-    effects: Vec<Option<Effect>>,
+    /// By goal, then by factor.
+    effects: Vec<Vec<Option<Effect>>>,
     no_time_for: Vec<String>,
     stage: Option<Stage>,
     outcome: Option<Outcome>,
 }
 
 impl Search {
-    /// A search of this space within `budget` seconds, of which so many are `spent`. `margin` is the share up to which a difference does
-    /// not matter.
+    /// A search of this space.
     ///
     /// # Errors
     /// The space is empty; the sentence is for the user.
-    pub fn new(mut space: Space, (budget, spent): (f64, f64), margin: f64) -> Result<Self, String> {
+    pub fn new(mut space: Space, terms: Terms) -> Result<Self, String> {
         if space.factors.is_empty() {
             return Err("no option is left to try".into());
         }
@@ -102,11 +118,9 @@ impl Search {
         let pilot = Stage { kind: StageKind::Pilot, sets: vec![Set::new()], rounds: 1, seconds: None };
         Ok(Self {
             space,
-            margin,
-            budget,
-            spent,
+            terms,
             trial: 0.0,
-            scores: Scores::default(),
+            scores: Scores::new(terms.margin.ln_1p()),
             effects: Vec::new(),
             no_time_for: no_time_for.into_iter().map(|factor| factor.axis).collect(),
             stage: Some(pilot),
@@ -129,41 +143,50 @@ impl Search {
         &self.no_time_for
     }
 
-    /// The factors that are searched, each with its effect in the screening, if it was screened and shown.
-    pub fn effects(&self) -> impl Iterator<Item = (&crate::Factor, Option<Effect>)> {
-        let shown = |at: usize| self.effects.get(at).copied().flatten();
+    /// The factors that are searched, each with its effect on every goal in the screening, if it was screened and shown.
+    pub fn effects(&self) -> impl Iterator<Item = (&crate::Factor, Vec<Option<Effect>>)> {
+        let shown = move |at: usize| -> Vec<Option<Effect>> {
+            (0..self.terms.goals).map(|goal| self.effects.get(goal)?.get(at).copied().flatten()).collect()
+        };
         self.space.factors.iter().enumerate().map(move |(at, factor)| (factor, shown(at)))
     }
 
-    /// Takes the results of the current stage in the order of its sets (that of the baseline is ignored), and the seconds it took.
+    /// Takes the results of the current stage in the order of its sets (that of the baseline is ignored), each with one for every goal, and
+    /// the seconds it took.
     ///
     /// # Errors
     /// The search cannot go on; the sentence is for the user.
-    pub fn take(&mut self, results: &[Option<Measured>], seconds: f64) -> Result<(), String> {
+    pub fn take(&mut self, results: &[Option<Vec<Measured>>], seconds: f64) -> Result<(), String> {
         let Some(stage) = self.stage.take() else { return Ok(()) };
-        self.spent += seconds;
+        self.terms.spent += seconds;
         let trial = seconds / (f64::from(stage.rounds) * stage.sets.len() as f64);
         // The pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
         let is_first = matches!(stage.kind, StageKind::Pilot | StageKind::Screen);
         self.trial = if is_first { trial } else { trial.max(self.trial) };
         let shown = stage.sets.iter().zip(results).filter(|(set, _)| !set.is_empty());
-        let shown: Vec<(&Set, Measured)> = shown.filter_map(|(set, result)| Some((set, (*result)?))).collect();
+        let shown: Vec<(&Set, &[Measured])> =
+            shown.filter_map(|(set, result)| Some((set, result.as_deref()?))).collect();
         if stage.kind != StageKind::Pilot && shown.is_empty() {
             return Err(format!("no set of options has results in the stage {}", stage.kind.name()));
         }
         if stage.kind != StageKind::Confirm {
-            shown.iter().for_each(|(set, result)| self.scores.add(set, *result));
+            shown.iter().for_each(|(set, results)| self.scores.add(set, results));
         }
         match stage.kind {
             StageKind::Pilot => self.screen()?,
             StageKind::Screen => {
-                self.effects = design::effects(&self.space, &stage.sets, results);
-                let found =
-                    race::candidates(&self.space, &self.effects, (&stage.sets, &self.scores), self.margin.ln_1p());
+                let of_goal = |goal: usize| {
+                    let results: Vec<Option<Measured>> =
+                        results.iter().map(|results| results.as_ref()?.get(goal).copied()).collect();
+                    design::effects(&self.space, &stage.sets, &results)
+                };
+                self.effects = (0..self.terms.goals).map(of_goal).collect();
+                let margin = self.terms.margin.ln_1p();
+                let found = race::candidates(&self.space, &self.effects, (&stage.sets, &self.scores), margin);
                 self.race(found, 1);
             }
             StageKind::Race(look) => {
-                let stayed = self.scores.best(&stage.sets[1..], race::stay(stage.sets.len() - 1));
+                let stayed = self.scores.best(&stage.sets[1..], race::stay(stage.sets.len() - 1, self.finalists()));
                 self.race(stayed, look + 1);
             }
             StageKind::Confirm => self.outcome = Some(self.concluded(&stage, &shown)?),
@@ -176,7 +199,7 @@ impl Search {
         loop {
             let sets = design::screen(&self.space);
             let least = if sets.len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
-            let rounds = self.rounds(SCREEN * self.budget, sets.len(), (least, SCREEN_ROUNDS.1));
+            let rounds = self.rounds(SCREEN * self.terms.budget, sets.len(), (least, SCREEN_ROUNDS.1));
             if let (Some(rounds), true) = (rounds, self.can_confirm()) {
                 self.stage = Some(self.planned(StageKind::Screen, sets, rounds));
                 return Ok(());
@@ -191,12 +214,13 @@ impl Search {
 
     /// Plans the next look at candidates, the most promising of which come first; the confirmation, if no look is needed or affordable.
     fn race(&mut self, mut found: Vec<Set>, look: u32) {
-        let time = self.budget - self.spent - CONFIRM * self.budget;
+        let Terms { budget, spent, .. } = self.terms;
+        let time = budget - spent - CONFIRM * budget;
         found.truncate(MOST_CANDIDATES);
-        while found.len() > FINALISTS && self.seconds_of_race(found.len()) > time {
+        while found.len() > self.finalists() && self.seconds_of_race(found.len()) > time {
             found.pop();
         }
-        let looks = race::looks(found.len());
+        let looks = race::looks(found.len(), self.finalists());
         if looks == 0 {
             return self.confirm(found);
         }
@@ -209,33 +233,50 @@ impl Search {
     /// Seconds of a race of so many candidates with the fewest rounds.
     fn seconds_of_race(&self, mut count: usize) -> f64 {
         let mut trials = 0;
-        while count > FINALISTS {
+        while count > self.finalists() {
             trials += RACE_ROUNDS.0 as usize * (count + 1);
-            count = race::stay(count);
+            count = race::stay(count, self.finalists());
         }
         trials as f64 * self.trial
     }
 
     /// Plans the confirmation of the finalists, best first, with all the time that is left.
     fn confirm(&mut self, finalists: Vec<Set>) {
-        let time = self.budget - self.spent;
-        let rounds = self.rounds(time, CONFIRMED, CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
+        let time = self.terms.budget - self.terms.spent;
+        let rounds = self.rounds(time, self.confirmed(), CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
         // Finalists that were not measured yet are the most promising by the estimated effects.
-        let measured = self.scores.best(&finalists, FINALISTS);
+        let measured = self.scores.best(&finalists, self.finalists());
         let mut ordered: Vec<Set> = finalists.into_iter().filter(|set| !measured.contains(set)).collect();
         ordered.extend(measured);
-        ordered.truncate(FINALISTS);
+        ordered.truncate(self.finalists());
         let sets = [Set::new()].into_iter().chain(ordered).collect();
         self.stage = Some(self.planned(StageKind::Confirm, sets, rounds));
     }
 
-    fn concluded(&self, stage: &Stage, shown: &[(&Set, Measured)]) -> Result<Outcome, String> {
-        let result =
-            |set: &Set| shown.iter().find(|(of, _)| *of == set).map(|(_, result)| decide(*result, self.margin));
-        let winner = &stage.sets[1];
-        let decision = result(winner).ok_or("the best set of options has no result in the confirmation")?;
-        let runner_up = stage.sets.get(2).and_then(|set| Some((set.clone(), result(set)?)));
-        Ok(Outcome { winner: winner.clone(), decision, runner_up, rounds: stage.rounds })
+    fn concluded(&self, stage: &Stage, shown: &[(&Set, &[Measured])]) -> Result<Outcome, String> {
+        let Terms { margin, goals, .. } = self.terms;
+        // With one goal only the best set of the search is claimed.
+        let claims = if goals > 1 { (stage.sets.len() - 1) * goals } else { 1 };
+        let sets: Vec<Confirmed> = shown
+            .iter()
+            .map(|(set, results)| Confirmed {
+                set: (*set).clone(),
+                decisions: results.iter().map(|result| decide(*result, margin, claims)).collect(),
+            })
+            .collect();
+        if goals == 1 && sets.first().is_none_or(|first| first.set != stage.sets[1]) {
+            return Err("the best set of options has no result in the confirmation".into());
+        }
+        Ok(Outcome { sets, rounds: stage.rounds })
+    }
+
+    fn finalists(&self) -> usize {
+        race::finalists(self.terms.goals)
+    }
+
+    /// Trials of a round of the confirmation.
+    fn confirmed(&self) -> usize {
+        self.finalists() + BESIDE
     }
 
     fn planned(&self, kind: StageKind, sets: Vec<Set>, rounds: u32) -> Stage {
@@ -250,12 +291,12 @@ impl Search {
     }
 
     fn can_confirm(&self) -> bool {
-        self.rounds(CONFIRM * self.budget, CONFIRMED, CONFIRM_ROUNDS).is_some()
+        self.rounds(CONFIRM * self.terms.budget, self.confirmed(), CONFIRM_ROUNDS).is_some()
     }
 
     fn too_short(&self) -> String {
         let screening = self.trial * f64::from(2 * OF_TWO) / SCREEN;
-        let confirming = self.trial * f64::from(CONFIRM_ROUNDS.0) * CONFIRMED as f64 / CONFIRM;
+        let confirming = self.trial * f64::from(CONFIRM_ROUNDS.0) * self.confirmed() as f64 / CONFIRM;
         let least = judge::duration((screening.max(confirming) * 1.05 / 60.0).ceil() * 60.0);
         let trial = judge::duration(self.trial);
         format!(
@@ -275,6 +316,10 @@ mod tests {
     const SCATTER: f64 = 0.05;
     const MARGIN: f64 = 0.03;
 
+    fn terms(budget: f64) -> Terms {
+        Terms { budget, spent: 0.0, margin: MARGIN, goals: 1 }
+    }
+
     fn space(factors: usize) -> Space {
         let factor = |at: usize| Factor {
             axis: format!("mount.{at:02}"),
@@ -285,7 +330,7 @@ mod tests {
     }
 
     /// Simulated rounds of a stage: every set has its true log speed and noise of its own in each round.
-    fn measured(stage: &Stage, truth: &dyn Fn(&Set) -> f64, rng: &mut SmallRng) -> Vec<Option<Measured>> {
+    fn measured(stage: &Stage, truth: &dyn Fn(&Set) -> f64, rng: &mut SmallRng) -> Vec<Option<Vec<Measured>>> {
         let noise = Normal::new(0.0, SCATTER).expect("a distribution");
         let rounds = stage.rounds as usize;
         let trials: Vec<Vec<f64>> =
@@ -295,7 +340,7 @@ mod tests {
         let df = (trials.len() * (rounds - 1)).max(1) as f64;
         let variance = trials.iter().map(|values| squares(values)).sum::<f64>() / df;
         let error = (2.0 * variance / rounds as f64).sqrt();
-        trials.iter().map(|values| Some(Measured { log: mean(values) - mean(&trials[0]), error, df })).collect()
+        trials.iter().map(|values| Some(vec![Measured { log: mean(values) - mean(&trials[0]), error, df }])).collect()
     }
 
     fn searched(factors: usize, truth: &dyn Fn(&Set) -> f64, seed: u64) -> Outcome {
@@ -304,7 +349,7 @@ mod tests {
 
     fn searched_by(margin: f64, factors: usize, truth: &dyn Fn(&Set) -> f64, seed: u64) -> Outcome {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let mut search = Search::new(space(factors), (1200.0, 0.0), margin).expect("a space");
+        let mut search = Search::new(space(factors), Terms { margin, ..terms(1200.0) }).expect("a space");
         let mut stages = 0;
         while let Some(stage) = search.stage().cloned() {
             let results = measured(&stage, truth, &mut rng);
@@ -318,13 +363,13 @@ mod tests {
 
     #[test]
     fn options_without_effect_give_a_gain_in_at_most_two_of_forty_searches() {
-        let gains = (0..40).filter(|seed| searched(11, &|_| 0.0, *seed).decision.gain).count();
+        let gains = (0..40).filter(|seed| searched(11, &|_| 0.0, *seed).sets[0].decisions[0].gain).count();
         assert!(gains <= 2, "{gains}");
     }
 
     #[test]
     fn even_without_a_margin_at_most_five_percent_of_searches_claim_a_gain_that_is_none() {
-        let gains = (0..400).filter(|seed| searched_by(0.0, 11, &|_| 0.0, *seed).decision.gain).count();
+        let gains = (0..400).filter(|seed| searched_by(0.0, 11, &|_| 0.0, *seed).sets[0].decisions[0].gain).count();
         assert!(gains <= 20, "{gains}");
     }
 
@@ -332,9 +377,13 @@ mod tests {
     fn a_planted_effect_is_found_in_most_searches_and_its_size_is_covered() {
         let truth = |set: &Set| if set.get("mount.04").is_some_and(|value| value == "1") { 1.3_f64.ln() } else { 0.0 };
         let found: Vec<Outcome> = (100..120).map(|seed| searched(11, &truth, seed)).collect();
-        let right = |one: &&Outcome| one.decision.gain && one.winner.get("mount.04").is_some_and(|value| value == "1");
+        let first = |one: &Outcome| (one.sets[0].set.clone(), one.sets[0].decisions[0]);
+        let right = |one: &&Outcome| {
+            let (set, decision) = first(one);
+            decision.gain && set.get("mount.04").is_some_and(|value| value == "1")
+        };
         assert!(found.iter().filter(right).count() >= 18);
-        let covered = |one: &&Outcome| (one.decision.low..=one.decision.high).contains(&1.3);
+        let covered = |one: &&Outcome| (first(one).1.low..=first(one).1.high).contains(&1.3);
         assert!(found.iter().filter(covered).count() >= 17);
     }
 
@@ -346,20 +395,20 @@ mod tests {
             "2" => 0.3,
             _ => 0.0,
         };
-        let found = (0..10).filter(|seed| at(&searched(8, &value, *seed).winner, "mount.02") == "2").count();
+        let found = (0..10).filter(|seed| at(&searched(8, &value, *seed).sets[0].set, "mount.02") == "2").count();
         assert!(found >= 8, "{found}");
         let pair = |set: &Set| {
             let both = at(set, "mount.01") == "1" && at(set, "mount.05") == "1";
             if both { 0.3 } else { 0.0 }
         };
         let has_both = |set: &Set| at(set, "mount.01") == "1" && at(set, "mount.05") == "1";
-        let found = (0..10).filter(|seed| has_both(&searched(8, &pair, *seed).winner)).count();
+        let found = (0..10).filter(|seed| has_both(&searched(8, &pair, *seed).sets[0].set)).count();
         assert!(found >= 8, "{found}");
     }
 
     #[test]
     fn the_planned_stages_fit_the_budget_and_a_short_one_leaves_out_the_last_factors() {
-        let mut search = Search::new(space(11), (120.0, 0.0), MARGIN).expect("a space");
+        let mut search = Search::new(space(11), terms(120.0)).expect("a space");
         let (mut spent, mut rng) = (0.0, SmallRng::seed_from_u64(1));
         while let Some(stage) = search.stage().cloned() {
             let seconds = 2.0 * stage.sets.len() as f64 * f64::from(stage.rounds);
@@ -373,15 +422,15 @@ mod tests {
 
     #[test]
     fn a_budget_without_time_for_a_confirmation_is_refused_with_the_least_that_is_needed() {
-        let mut search = Search::new(space(3), (60.0, 0.0), MARGIN).expect("a space");
+        let mut search = Search::new(space(3), terms(60.0)).expect("a space");
         let why = search.take(&[None], 30.0).expect_err("too short");
         assert!(why.contains("one trial takes 30 s") && why.contains("allow at least"), "{why}");
-        assert!(Search::new(Space::default(), (60.0, 0.0), MARGIN).is_err());
+        assert!(Search::new(Space::default(), terms(60.0)).is_err());
     }
 
     #[test]
     fn stages_without_results_end_the_search_and_lost_sets_do_not() {
-        let mut search = Search::new(space(3), (1200.0, 0.0), MARGIN).expect("a space");
+        let mut search = Search::new(space(3), terms(1200.0)).expect("a space");
         search.take(&[None], 1.0).expect("the pilot");
         let mut lost = search.clone();
         let stage = search.stage().expect("a screening").clone();
@@ -391,5 +440,35 @@ mod tests {
         results[1] = None;
         search.take(&results, 10.0).expect("it goes on");
         assert!(search.stage().is_some());
+    }
+
+    #[test]
+    fn a_search_with_two_goals_confirms_what_serves_each_and_claims_each_gain() {
+        let is_set = |set: &Set, axis: &str| f64::from(u8::from(set.get(axis).is_some_and(|value| value == "1")));
+        let speed = |set: &Set| 0.3 * is_set(set, "mount.01") - 0.2 * is_set(set, "mount.03");
+        let size = |set: &Set| 0.5 * is_set(set, "mount.03");
+        let mut right = 0;
+        for seed in 0..20 {
+            let mut search = Search::new(space(6), Terms { goals: 2, ..terms(1200.0) }).expect("a space");
+            let mut rng = SmallRng::seed_from_u64(seed);
+            while let Some(stage) = search.stage().cloned() {
+                let of_goals = [measured(&stage, &speed, &mut rng), measured(&stage, &size, &mut rng)].concat();
+                let sets = stage.sets.len();
+                let both = |set: usize| Some([of_goals[set].clone()?, of_goals[sets + set].clone()?].concat());
+                let results: Vec<_> = (0..sets).map(both).collect();
+                search.take(&results, 3.0 * sets as f64 * f64::from(stage.rounds)).expect("it goes on");
+            }
+            let outcome = search.outcome().expect("an outcome");
+            assert!(outcome.sets.len() <= 4 && outcome.sets.iter().all(|one| one.decisions.len() == 2));
+            let has = |small: f64, gains: [bool; 2]| {
+                outcome.sets.iter().any(|one| {
+                    [is_set(&one.set, "mount.01"), is_set(&one.set, "mount.03")] == [1.0, small]
+                        && one.decisions.iter().map(|decision| decision.gain).eq(gains)
+                })
+            };
+            right += u32::from(has(0.0, [true, false]) && has(1.0, [true, true]));
+            assert!(search.effects().all(|(_, effects)| effects.len() == 2));
+        }
+        assert!(right >= 17, "{right} of 20");
     }
 }

@@ -2,7 +2,9 @@
 //! In: words typed by a person. Out: [`TuneArgs`], parsed and not yet resolved.
 
 use super::Scale;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Shown below the help of `tune`.
@@ -11,7 +13,22 @@ Examples:
   bakeoff tune xfs --for small-files
   bakeoff tune xfs --for mail --axis mkfs.log_size=64m,256m --axis scheduler
   bakeoff tune ext4 --for sqlite --budget 1h --on /dev/sdb
-  bakeoff tune btrfs --for mail --against '-o compress=zstd,noatime'";
+  bakeoff tune btrfs --for mail --against '-o compress=zstd,noatime'
+  bakeoff tune btrfs --for small-files --goal speed,space";
+
+/// What a search improves
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goal {
+    /// Time of the work
+    Speed,
+    /// Space that the filesystem shows as used, after the phase in which it is largest
+    Space,
+    /// 99th percentile of the latency of an operation
+    Latency,
+    /// Bytes that the device receives, journals and metadata included
+    Writes,
+}
 
 /// `bakeoff tune`
 #[derive(Debug, Args)]
@@ -37,6 +54,9 @@ pub struct TuneArgs {
     /// Options to search, in place of those that the description lists: NAME=VALUE,VALUE as for `run`, or NAME with its listed values
     #[arg(long, value_name = "AXIS=VALUES")]
     pub axis: Vec<String>,
+    /// What to improve; with several, the answer is the sets of options between which they are a choice
+    #[arg(long = "goal", value_enum, value_name = "GOAL", value_delimiter = ',', default_value = "speed")]
+    pub goals: Vec<Goal>,
     /// Also try options with which a crash may lose or damage more
     #[arg(long)]
     pub allow_less_safe: bool,

@@ -1,10 +1,11 @@
 //! The stages of a search as ordinary runs, each in a database of its own.
 //! In: a [`Stage`]. Out: each set against the baseline, and the seconds that the stage took; a finished stage is read instead of run again.
 
-use crate::args::{Output, Own, ResumeArgs, TuneArgs, What};
+use crate::args::{Goal, Output, Own, ResumeArgs, TuneArgs, What};
 use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::session::{self, STOPPED};
+use crate::tuning::goals;
 use crate::tuning::options::Subject;
 use crate::{resolve, text};
 use judge::Table;
@@ -49,8 +50,8 @@ pub struct Stages<'a> {
 
 /// Results of a stage.
 pub struct Done {
-    /// Each set against the baseline, in the order of the stage.
-    pub results: Vec<Option<Measured>>,
+    /// Each set against the baseline, in the order of the stage; one result for each goal.
+    pub results: Vec<Option<Vec<Measured>>>,
     /// Seconds of all its trials.
     pub seconds: f64,
     /// Its database.
@@ -98,8 +99,26 @@ impl Stages<'_> {
         let all = samples::Time::of(trials).map_or(0.0, |time| time.all);
         // A pilot that was disturbed and repeated would make every later trial look twice as long.
         let seconds = if stage.kind == StageKind::Pilot { all / trials.len().max(1) as f64 } else { all };
-        let table = samples::table(&material.run, &material.contenders, trials);
-        Ok(Some(Done { results: results(&table, stage.sets.len())?, seconds, database }))
+        Ok(Some(Done { results: self.results(stage, &material)?, seconds, database }))
+    }
+
+    fn results(&self, stage: &Stage, material: &Material) -> Result<Vec<Option<Vec<Measured>>>, Failure> {
+        let count = stage.sets.len();
+        let mut of_goals = Vec::new();
+        for goal in &self.args.goals {
+            of_goals.push(match goal {
+                Goal::Speed => {
+                    let table = samples::table(&material.run, &material.contenders, &material.trials);
+                    results(&table, count)?
+                }
+                _ if goals::is_shown(*goal, material) => goals::results(*goal, material, count),
+                _ => {
+                    let (name, why) = (goal.name(), goal.why_none());
+                    return Err(Failure::new(format!("--goal {name}: the work shows none of it: {why}")));
+                }
+            });
+        }
+        Ok((0..count).map(|set| of_goals.iter().map(|of| of[set]).collect()).collect())
     }
 
     fn plan(&self, stage: &Stage) -> Result<(ResolvedPlan, Catalogue), Failure> {

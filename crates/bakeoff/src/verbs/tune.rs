@@ -12,7 +12,7 @@ use runner::Stop;
 use staging::{Registry, Where};
 use std::path::{Path, PathBuf};
 use system::create::Folder;
-use tune::{Search, Set};
+use tune::{Search, Set, Terms};
 use workload::quantity::parse_duration;
 
 /// Bytes of the image on which options are tried before a search on a device.
@@ -23,6 +23,11 @@ const TRIED_SECONDS: f64 = 0.5;
 /// Searches, and prints what was found.
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let budget = given("--budget", &args.budget, parse_duration)?.as_secs_f64();
+    if let Some(goal) =
+        args.goals.iter().enumerate().find_map(|(at, goal)| args.goals[..at].contains(goal).then_some(goal))
+    {
+        return Err(Failure::usage(format!("--goal {}: it is there twice", goal.name())));
+    }
     let registry = Catalogue::with(&[], &args.filesystems)?.filesystems.may_run();
     let subject = Subject::of(&args.filesystem, args.against.as_deref(), &args.axis, &registry)?;
     if !system::process::is_root() {
@@ -38,7 +43,8 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let Some(tried) = tried(args, &subject, (&plan, &registry), &stop)? else { return Ok(stopped(&folder)) };
     let spent = TRIED_SECONDS * f64::from(tried.made);
     let failed = |why: String| Failure::new(format!("tuning {} with --budget {}: {why}", args.filesystem, args.budget));
-    let mut search = Search::new(tried.space.clone(), (budget, spent), judge::MARGIN).map_err(failed)?;
+    let terms = Terms { budget, spent, margin: judge::MARGIN, goals: args.goals.len() };
+    let mut search = Search::new(tried.space.clone(), terms).map_err(failed)?;
     let image = match &plan.place {
         Place::Image { bytes, .. } => Some(bytes.to_string()),
         _ => None,
@@ -60,7 +66,9 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let outcome = search.outcome().ok_or_else(|| Failure::new("the search ended without an outcome"))?;
     let (subject, tried, search) = (&subject, &tried, &search);
     let against = args.against.as_deref();
-    let answer = Answer { subject, against, tried, search, outcome, stages: views, plan: &plan, folder: &folder };
+    let goals = &args.goals;
+    let answer =
+        Answer { subject, against, goals, tried, search, outcome, stages: views, plan: &plan, folder: &folder };
     answer.write_plan(&catalogue)?;
     let tuned = answer.data();
     tuned.draw()?;
