@@ -7,6 +7,7 @@ use crate::estimate::{self, ASSUMED_RATE};
 use crate::failure::Failure;
 use crate::forecast::{self, Forecast, Setting};
 use crate::{contenders, json, mix_report, place, resolve, session, split, text};
+use records::Until;
 use report::view::plural;
 use runner::{Place, ResolvedPlan};
 use workload::quantity::show_bytes;
@@ -89,6 +90,7 @@ fn matrix(plan: &ResolvedPlan, catalogue: &Catalogue) {
     println!("Contenders:");
     for entry in &plan.contenders {
         let in_words = |setting: Setting| match setting.name.split_once('.') {
+            Some(("mount", name)) if setting.value == "off" => format!("without mount option {name}"),
             Some((group, name)) => format!("{group} {name}={}", setting.value),
             None => format!("{} {}", setting.name, setting.value),
         };
@@ -218,23 +220,19 @@ fn ageing(plan: &ResolvedPlan) {
 
 fn how_often(plan: &ResolvedPlan) -> String {
     let sampling = &plan.sampling;
+    let until = match sampling.until {
+        Until::Precision => format!("until every figure is within {:.0} %", sampling.precision * 100.0),
+        Until::Winner => "until it is clear which is best".into(),
+    };
     match (sampling.samples, sampling.budget_seconds) {
         (Some(samples), _) if plan.shard.is_some() => {
             let shard = plan.shard.map(|shard| shard.to_string()).unwrap_or_default();
             format!("{} of {samples}: shard {shard}", plan.least_blocks())
         }
         (Some(samples), _) => format!("{samples}"),
-        (None, Some(budget)) => format!(
-            "at least {}, as many as {} allow, until every figure is within {:.0} %",
-            sampling.blocks.0,
-            judge::duration(budget),
-            sampling.precision * 100.0
-        ),
-        (None, None) => format!(
-            "{} to {}, until every figure is within {:.0} %",
-            sampling.blocks.0,
-            sampling.blocks.1,
-            sampling.precision * 100.0
-        ),
+        (None, Some(budget)) => {
+            format!("at least {}, as many as {} allow, {until}", sampling.blocks.0, judge::duration(budget))
+        }
+        (None, None) => format!("{} to {}, {until}", sampling.blocks.0, sampling.blocks.1),
     }
 }
