@@ -13,8 +13,8 @@ use tune::Decision;
 
 /// Standard errors on each side of a 95 % interval of an effect; its errors are pooled over the sets, so the normal distribution serves.
 const ERRORS: f64 = 1.96;
-/// Columns of a set's options in the picture.
-const OPTIONS: usize = 48;
+/// Letters of a set's options in the picture, where a figure stays clear of them; the text has them whole.
+const OPTIONS: usize = 28;
 
 impl Tuned {
     /// Effects as they are drawn: those of the search, and the confirmed ones, for each goal.
@@ -77,7 +77,8 @@ impl Tuned {
         let mut out = if self.goals.len() > 1 { self.of_several_goals(width) } else { self.of_one_goal(width) };
         out.push('\n');
         let rounds = plural(self.rounds as usize, "round");
-        let basis = format!("Intervals are of 95 %, from {rounds} that took no part in the search.");
+        let chance = if self.goals.len() > 1 { "hold in 95 %, for all sets and goals together" } else { "are of 95 %" };
+        let basis = format!("Intervals {chance}, from {rounds} that took no part in the search.");
         out.push_str(&text::wrapped(&basis, width, "", "  "));
         let effects = self.effects();
         for group in effects.iter().filter(|group| !group.effects.is_empty()) {
@@ -331,6 +332,7 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("Sets of options, confirmed: space"), "{shown}");
+        assert!(shown.contains("Intervals hold in 95 %, for all sets and goals together, from 12 rounds"), "{shown}");
         assert!(answer(vec![small.clone()]).contains("It has its price, so the defaults remain a choice."));
         let unsafe_one = Found { gives_up: vec!["device.flushes=off: no flushes".into()], ..fast };
         let shown = answer(vec![unsafe_one, small]);
