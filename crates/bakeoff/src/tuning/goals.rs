@@ -25,7 +25,7 @@ impl Goal {
         }
     }
 
-    /// Why there may be no figures of this goal, after "there is none".
+    /// Why a work may have no figures of this goal.
     pub fn why_none(self) -> &'static str {
         match self {
             Self::Speed => "no phase was completed",
@@ -62,9 +62,10 @@ impl Goal {
 }
 
 /// The first contender against each of the first `count`, by a goal that is not speed: the mean over workloads, and within them over
-/// phases. `None` for the baseline, and for a set without a round in common with it.
-pub fn results(goal: Goal, material: &Material, count: usize) -> Vec<Option<Measured>> {
+/// phases. `None` for the baseline, and for a set without a round in common with it; in place of all where the baseline has no figure.
+pub fn results(goal: Goal, material: &Material, count: usize) -> Option<Vec<Option<Measured>>> {
     let all = costs(goal, material);
+    all.keys().find(|(contender, ..)| *contender == 0)?;
     let works: BTreeSet<Work> = all.keys().map(|(_, _, work)| *work).collect();
     let rounds: BTreeSet<u32> = all.keys().map(|(_, round, _)| *round).collect();
     let of_round = |contender: usize, round: u32| {
@@ -77,7 +78,7 @@ pub fn results(goal: Goal, material: &Material, count: usize) -> Vec<Option<Meas
     };
     let logs: Vec<Vec<f64>> =
         (0..count).map(|contender| rounds.iter().filter_map(|round| of_round(contender, *round)).collect()).collect();
-    measured(&logs)
+    Some(measured(&logs))
 }
 
 /// Results from the logarithms of all rounds of each set; those of the first are not used.
@@ -96,11 +97,6 @@ fn measured(logs: &[Vec<f64>]) -> Vec<Option<Measured>> {
         if df > 0 { Some(Measured { log: mean(logs)?, error, df: df as f64 }) } else { None }
     };
     logs.iter().enumerate().map(|(at, logs)| if at == 0 { None } else { of(logs) }).collect()
-}
-
-/// Whether a stage has a figure of this goal for the baseline.
-pub fn is_shown(goal: Goal, material: &Material) -> bool {
-    costs(goal, material).keys().any(|(contender, ..)| *contender == 0)
 }
 
 /// Name and scale of a workload.

@@ -111,11 +111,10 @@ impl Stages<'_> {
                     let table = samples::table(&material.run, &material.contenders, &material.trials);
                     results(&table, count)?
                 }
-                _ if goals::is_shown(*goal, material) => goals::results(*goal, material, count),
-                _ => {
+                _ => goals::results(*goal, material, count).ok_or_else(|| {
                     let (name, why) = (goal.name(), goal.why_none());
-                    return Err(Failure::new(format!("--goal {name}: the work shows none of it: {why}")));
-                }
+                    Failure::new(format!("--goal {name}: the work shows none of it: {why}"))
+                })?,
             });
         }
         Ok((0..count).map(|set| of_goals.iter().map(|of| of[set]).collect()).collect())

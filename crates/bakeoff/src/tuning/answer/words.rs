@@ -108,7 +108,7 @@ impl Tuned {
     fn of_one_goal(&self, width: usize) -> String {
         let goal = self.goals[0];
         let works = self.workloads.join(", ");
-        let baseline = if self.against.is_some() { "your options" } else { "the defaults" };
+        let (baseline, keep) = self.baseline();
         let Found { options, ratio, low, high, .. } = &self.best;
         let first = if self.gain {
             let (better, _) = goal.gain_and_loss();
@@ -122,7 +122,7 @@ impl Tuned {
             let better = if goal == Goal::Speed { "as fast".into() } else { format!("as good in {}", goal.name()) };
             let best =
                 format!("the best set found, {options}, is {ratio:.2}x {better} for {works} ({low:.2} to {high:.2})");
-            format!("{}: {best}; {bound}.", self.keep())
+            format!("{keep}: {best}; {bound}.")
         };
         let mut out = text::wrapped(&first, width, "", "  ");
         for sentence in &self.gives_up {
@@ -142,22 +142,23 @@ impl Tuned {
         out
     }
 
-    fn keep(&self) -> &str {
-        if self.against.is_some() { "Keep your options" } else { "Leave the defaults" }
+    /// What the sets are held against, and the advice to stay with it.
+    fn baseline(&self) -> (&'static str, &'static str) {
+        if self.against.is_some() {
+            ("your options", "Keep your options")
+        } else {
+            ("the defaults", "Leave the defaults")
+        }
     }
 
     /// The sets between which several goals are a choice, and whether the baseline is one too.
     fn of_several_goals(&self, width: usize) -> String {
         let works = self.workloads.join(", ");
-        let baseline = if self.against.is_some() { "your options" } else { "the defaults" };
+        let (baseline, keep) = self.baseline();
         let names: Vec<&str> = self.goals.iter().map(|goal| goal.name()).collect();
         let choices = self.sets.iter().filter(|set| set.choice).count();
         let first = match choices {
-            0 => format!(
-                "{}: no set of options that was confirmed gains in {} for {works}.",
-                self.keep(),
-                names.join(" or ")
-            ),
+            0 => format!("{keep}: no set of options that was confirmed gains in {} for {works}.", names.join(" or ")),
             1 => format!("By {}, one set of options gains over {baseline} for {works}:", names.join(" and ")),
             _ => format!("By {}, {choices} sets of options gain over {baseline} for {works}:", names.join(" and ")),
         };
