@@ -4,7 +4,7 @@
 //! are reduced to their median: of short passes one in ten may take several times as long because of a pause of the machine.
 
 use crate::numbers::median;
-use crate::table::{Cell, Direction, Sample};
+use crate::table::{Cell, Direction, Sample, Table};
 
 /// One cell's independent samples.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +52,12 @@ impl Series {
         let sign = if direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
         self.blocks.iter().map(|&(block, log)| (block, sign * log)).collect()
     }
+}
+
+/// The cost of an operation for a contender in each round: the logarithm of its value, with lower meaning better; empty if it was not measured.
+pub fn costs(table: &Table, operation: usize, contender: usize) -> Vec<(u32, f64)> {
+    let direction = table.operations[operation].direction;
+    table.cell(operation, contender).map_or_else(Vec::new, |cell| Series::of(cell).costs(direction))
 }
 
 fn median_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {

@@ -82,7 +82,7 @@ pub fn results(goal: Goal, material: &Material, count: usize) -> Option<Vec<Opti
 }
 
 /// Results from the logarithms of all rounds of each set; those of the first are not used.
-fn measured(logs: &[Vec<f64>]) -> Vec<Option<Measured>> {
+pub fn measured(logs: &[Vec<f64>]) -> Vec<Option<Measured>> {
     let squares = |logs: &[f64]| {
         let mean = mean(logs).unwrap_or(0.0);
         logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()

@@ -13,6 +13,7 @@ use ledger::{Access, Ledger};
 use records::{Contender, ResolvedPlan, RunRecord, RunStatus, TrialStatus};
 use report::Material;
 use report::view::plural;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tune::{Measured, Stage, StageKind};
 
@@ -182,8 +183,9 @@ fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure
     works.dedup();
     let rows: Vec<Vec<usize>> = works.iter().map(|work| rows(table, work)).filter(|rows| !rows.is_empty()).collect();
     let of_row = |contender: usize, row: usize| {
-        let pair = pairs.iter().find(|pair| pair.operation == row && pair.contenders == [0, contender])?;
-        Some(Measured { log: -pair.log, error: pair.error, df: pair.df })
+        let pair = pairs.iter().find(|pair| pair.operation == row && pair.contenders == [0, contender]);
+        let judged = pair.map(|pair| Measured { log: -pair.log, error: pair.error, df: pair.df });
+        judged.or_else(|| by_rounds(table, row, count).get(contender).copied().flatten())
     };
     let of = |contender: usize| {
         let works =
@@ -191,6 +193,17 @@ fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure
         mean(&works.collect::<Option<Vec<_>>>()?)
     };
     Ok((0..count).map(|contender| if contender == 0 { None } else { of(contender) }).collect())
+}
+
+/// An operation of the first contender against each of the first `count`, by rounds, where too few rounds show too little scatter for the
+/// judge: the scatter of all serves each. Only stages that support no claim are that short.
+fn by_rounds(table: &Table, row: usize, count: usize) -> Vec<Option<Measured>> {
+    let base: BTreeMap<u32, f64> = judge::costs(table, row, 0).into_iter().collect();
+    let logs = |contender| {
+        let costs = judge::costs(table, row, contender);
+        costs.into_iter().filter_map(|(round, cost)| Some(base.get(&round)? - cost)).collect()
+    };
+    goals::measured(&(0..count).map(logs).collect::<Vec<_>>())
 }
 
 /// Rows that stand for a workload.
@@ -254,6 +267,13 @@ mod tests {
         assert!(found[0].is_none());
         let other = found[1].expect("measured");
         assert!((other.log + 1.25_f64.ln()).abs() < 1e-9, "{other:?}");
+        let mut short = table(1.25);
+        short.operations.truncate(1);
+        short.cells.retain(|cell| cell.operation == 0);
+        short.cells.iter_mut().for_each(|cell| cell.samples.truncate(2));
+        assert_eq!(judge::pairs(&short), Ok(Vec::new()), "two rounds of two contenders in one row show no scatter");
+        let of_two = results(&short, 2).expect("judged")[1].expect("measured");
+        assert!((of_two.log + 9.0_f64.ln()).abs() < 1e-9 && of_two.df == 1.0, "{of_two:?}");
         let mut unranked = table(1.25);
         let id = OperationId::new("b", "mkdir", "cold");
         unranked.operations.push(Operation { id, unranked: true, ..unranked.operations[2].clone() });
