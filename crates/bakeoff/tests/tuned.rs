@@ -83,9 +83,10 @@ fn several_goals_are_measured_in_the_same_rounds_and_confirmed_each() {
     }
     let place = place();
     let goals = ["speed", "space", "latency", "writes"];
-    let work = WORK.replace("files=60 --set some=20", "files=300 --set some=200");
+    let work = WORK.replace("files=60 --set some=20", "files=300 --set some=200 --disk nvme-tlc --memory 1G");
     let found = answer(&place.bakeoff(&format!("{work} --goal {}", goals.join(","))).well());
     assert!(found["goals"] == serde_json::json!(goals) && found["runner_up"].is_null(), "{found}");
+    assert_eq!(found["with"], serde_json::json!({"disk": "nvme-tlc", "limit.memory": "1G"}));
     let sets = found["sets"].as_array().expect("sets");
     assert!(!sets.is_empty() && sets.len() <= 4, "{found}");
     for set in sets {
@@ -103,7 +104,9 @@ fn several_goals_are_measured_in_the_same_rounds_and_confirmed_each() {
     assert_eq!(found["gain"], sets.iter().any(|set| set["choice"] == true));
     assert!(found["searched"].to_string().contains("\"goal\":\"writes\""), "{found}");
     let planned = place.bakeoff("plan found/tuned.toml --filesystems mini.toml --scratch .").well();
-    assert!(planned.out.contains("mini-tuned"), "{}", planned.out);
+    for part in ["mini-tuned", "modelled nvme-tlc", "memory=1G"] {
+        assert!(planned.out.contains(part), "{}", planned.out);
+    }
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }
 
@@ -125,10 +128,21 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
     refused("tune ext4 --for small-files --axis mkfs.blocksize=4k", &["--axis mkfs.blocksize=4k", "block_size"]);
     refused("tune ext4 --for small-files --against --device=/dev/sda", &["--device"]);
     refused("tune ext4", &["--for"]);
+    refused("tune ext4 --for small-files --disk hdd-7201", &["hdd-7201", "hdd-7200"]);
+    refused("tune ext4 --for small-files --axis stack=luks", &["luks", "only in a guest", "--kernel"]);
+    refused("tune ext4 --for small-files --with disk=hdd-7200", &["--with disk=hdd-7200", "--disk"]);
+    refused("tune ext4 --for small-files --with device.read_ahead=1M,4M", &["--with", "--axis"]);
+    refused("tune ext4 --for small-files --with mount.noatime=on --axis mount.noatime", &["--axis searches"]);
+    refused("tune ext4 --for small-files --with mkfs.blocksize=4k", &["blocksize"]);
     refused("tune ext4 --for small-files --goal speed,size", &["size", "space"]);
     refused("tune ext4 --for small-files --goal space,speed,space", &["--goal space", "twice"]);
     let command = "tune mini --command true --filesystems mini.toml --image 256MiB --scratch . --output timed --plain";
     place.bakeoff(&format!("{command} --goal latency")).refused(&["--goal latency", "timed as a whole"]);
+    place.bakeoff(&format!("{command} --goal rebuild")).refused(&["--goal rebuild", "--with devices=2"]);
+    // What a rebuild takes is found in the pilot; then the budget is too short.
+    let mirror =
+        "tune btrfs --for mirror --set size=1MiB --set pages=10 --image 512MiB --scratch . --output mirror --plain";
+    place.bakeoff(&format!("{mirror} --with devices=2 --goal rebuild --budget 5s")).refused(&["allow at least"]);
     place
         .bakeoff(&WORK.replace("--budget 3m", "--budget 5s").replace(" --output found", " --output short"))
         .refused(&["--budget 5s", "allow at least"]);

@@ -14,7 +14,10 @@ Examples:
   bakeoff tune xfs --for mail --axis mkfs.log_size=64m,256m --axis scheduler
   bakeoff tune ext4 --for sqlite --budget 1h --on /dev/sdb
   bakeoff tune btrfs --for mail --against '-o compress=zstd,noatime'
-  bakeoff tune btrfs --for small-files --goal speed,space";
+  bakeoff tune btrfs --for small-files --goal speed,space
+  bakeoff tune xfs --for mail --disk hdd-7200
+  bakeoff tune btrfs --for mirror --with devices=2 --goal rebuild,speed
+  bakeoff tune xfs --for small-files --kernel debian:6.12 --with stack=raid5";
 
 /// What a search improves
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
@@ -28,6 +31,8 @@ pub enum Goal {
     Latency,
     /// Bytes that the device receives, journals and metadata included
     Writes,
+    /// Time to rebuild a lost device, by workloads that do it, such as `mirror`
+    Rebuild,
 }
 
 /// `bakeoff tune`
@@ -54,6 +59,9 @@ pub struct TuneArgs {
     /// Options to search, in place of those that the description lists: NAME=VALUE,VALUE as for `run`, or NAME with its listed values
     #[arg(long, value_name = "AXIS=VALUES")]
     pub axis: Vec<String>,
+    /// Option that every set has: devices=2, stack=raid1, limit.memory=1G, or mkfs.NAME, mount.NAME, scheduler and device.NAME
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub with: Vec<String>,
     /// What to improve; with several, the answer is the sets of options between which they are a choice
     #[arg(long = "goal", value_enum, value_name = "GOAL", value_delimiter = ',', default_value = "speed")]
     pub goals: Vec<Goal>,
@@ -78,6 +86,12 @@ pub struct TuneArgs {
     /// Give each contender its own part of the device
     #[arg(long, requires = "on")]
     pub split: bool,
+    /// Modelled disk, such as hdd-7200; simulated in memory (docs/disks.md)
+    #[arg(long, value_name = "DISK", conflicts_with = "on")]
+    pub disk: Option<String>,
+    /// Kernel of a virtual machine, such as debian:6.12; needed for layers (--with stack=raid1, --axis stack=none,luks)
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: Option<String>,
     /// Allow erasing this device (serial number, by-id name)
     #[arg(long, value_name = "NAME")]
     pub erase: Vec<String>,

@@ -11,6 +11,7 @@ use crate::tuning::options::{Subject, Tried, typed_line};
 use records::{Contender, ResolvedPlan};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use system::create::Folder;
 use toml::{Table, Value};
@@ -32,6 +33,11 @@ pub struct Tuned {
     workloads: Vec<String>,
     /// The options that the user has, as typed; null for the defaults.
     against: Option<String>,
+    /// What every set has besides, by axis: its modelled disk, its kernel, and values of `--with`.
+    with: BTreeMap<String, String>,
+    /// Whether the baseline has options of the user, in place of the defaults.
+    #[serde(skip)]
+    own: bool,
     /// What the search improves.
     goals: Vec<Goal>,
     /// Whether a gain over the baseline is claimed, with several goals in any of them; if not, keep the baseline.
@@ -209,6 +215,8 @@ impl Answer<'_> {
             filesystem: subject.filesystem.name.clone(),
             workloads,
             against: self.against.map(str::to_owned),
+            with: subject.base.axes.clone(),
+            own: subject.own,
             goals: goals.to_vec(),
             gain,
             runner_up: if goals.len() > 1 { None } else { sets.get(1).cloned() },
@@ -314,6 +322,9 @@ impl Answer<'_> {
             let typed = staging::typed(&self.subject.filesystem, contender);
             let text = |text: &String| Value::String(text.clone());
             let mut table = Table::from_iter([("fs".to_owned(), text(name))]);
+            let places = ["kernel", axes::STACK, axes::DEVICES];
+            let places = places.into_iter().filter_map(|axis| Some((axis.to_owned(), axes::value(contender, axis)?)));
+            table.extend(places.map(|(axis, value)| (axis, Value::String(value))));
             table.insert("mkfs".into(), Value::Array(typed.mkfs.iter().map(text).collect()));
             table.insert("mount".into(), Value::String(typed.mount.join(",")));
             if let Some(name) = &contender.scheduler {
@@ -344,11 +355,17 @@ impl Answer<'_> {
             let number = if count > 1 { format!("-{}", at + 1) } else { String::new() };
             contenders.insert(format!("{name}-tuned{number}"), set(&self.subject.contender(&confirmed.set)));
         }
+        // Axes without a key of a contender's own.
+        let one = |axis| axes::value(&self.subject.base, axis).map(|value| Value::Array(vec![Value::String(value)]));
+        let memory = one("limit.memory").map(|memory| Value::Table(Table::from_iter([("memory".to_owned(), memory)])));
+        let of_all = [("disk", one("disk")), ("limit", memory)];
+        let of_all = of_all.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?)));
         let plan = Table::from_iter([
             ("name".to_owned(), Value::String(format!("tuned-{name}"))),
             ("title".to_owned(), Value::String(format!("{name} with the options that bakeoff tune found"))),
             ("workloads".to_owned(), Value::Array(self.plan.works.iter().map(work).collect())),
             ("contenders".to_owned(), Value::Table(contenders)),
+            ("axes".to_owned(), Value::Table(of_all.collect())),
         ]);
         format!("# Written by bakeoff tune: the baseline and the best options that were found.\n\n{plan}")
     }

@@ -3,6 +3,8 @@
 
 use crate::args::Goal;
 use records::TrialRecord;
+use records::outcome::PhaseOutcome;
+use records::program::VolumeTool;
 use report::Material;
 use std::collections::{BTreeMap, BTreeSet};
 use tune::{Decision, Measured};
@@ -22,6 +24,7 @@ impl Goal {
             Self::Space => "space",
             Self::Latency => "latency",
             Self::Writes => "writes",
+            Self::Rebuild => "rebuild",
         }
     }
 
@@ -34,6 +37,7 @@ impl Goal {
             Self::Writes => {
                 "the device has other writers, so that its counters show more than this filesystem's writes"
             }
+            Self::Rebuild => "it rebuilds no device; `mirror` does, with --with devices=2",
         }
     }
 
@@ -44,6 +48,7 @@ impl Goal {
             Self::Space => ("less space", "more space"),
             Self::Latency => ("shorter latency", "longer latency"),
             Self::Writes => ("fewer writes", "more writes"),
+            Self::Rebuild => ("faster to rebuild", "slower to rebuild"),
         }
     }
 
@@ -116,6 +121,7 @@ fn costs(goal: Goal, material: &Material) -> BTreeMap<(usize, u32, Work<'_>), Co
             Goal::Space => whole(used(trial)),
             Goal::Writes => whole(trial.closing.as_ref().and_then(|closing| closing.written_bytes)),
             Goal::Latency => tails(trial, material),
+            Goal::Rebuild => rebuilds(trial, material),
         };
         if !costs.is_empty() {
             all.insert((trial.contender as usize, trial.block, work), costs);
@@ -148,6 +154,19 @@ fn tails<'a>(trial: &'a TrialRecord, material: &Material) -> Costs<'a> {
     // Passes and groups of a phase count alike.
     let middle = |tails: &Vec<f64>| mean(&tails.iter().map(|tail| tail.ln()).collect::<Vec<_>>()).map(f64::exp);
     tails.iter().filter_map(|(name, tails)| Some((*name, middle(tails)?))).collect()
+}
+
+/// Nanoseconds of each phase that rebuilds a device and is not a preparation, until all is durable.
+fn rebuilds<'a>(trial: &'a TrialRecord, material: &Material) -> Costs<'a> {
+    let works = material.run.new.plan.iter().flat_map(|plan| &plan.works);
+    let mut own = works.filter(|work| work.name == trial.workload && work.compiled.scale == trial.scale);
+    let Some(compiled) = own.next().map(|work| &work.compiled) else { return Costs::new() };
+    let all = compiled.program.phases.iter().zip(&compiled.phases);
+    let rebuilding = all.filter(|(phase, facts)| phase.device_of(VolumeTool::Rebuild).is_some() && !facts.preparation);
+    let names: BTreeSet<&str> = rebuilding.map(|(phase, _)| phase.name.as_str()).collect();
+    let counted = trial.phases.iter().filter(|phase| phase.counts() && names.contains(phase.name.as_str()));
+    let cost = |outcome: &PhaseOutcome| outcome.durable_ns.unwrap_or(outcome.returned_ns).max(1) as f64;
+    counted.map(|phase| (phase.name.as_str(), cost(&phase.outcome))).collect()
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

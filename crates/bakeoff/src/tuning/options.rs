@@ -1,11 +1,12 @@
 //! The options that a search may try, without those that mkfs or the kernel refuses here.
 //! In: the `[[tune]]` entries of a filesystem's description, the user's own options. Out: a [`tune::Space`], and a sentence for each value left out.
 
+use crate::contenders;
 use crate::failure::Failure;
 use crate::text;
 use records::{Contender, DataMode, Durability, Journaling};
 use runner::Stop;
-use staging::{Filesystem, Registry, StagingError, Target, Where};
+use staging::{Filesystem, Registry, Staged, StagingError, Target, Where};
 use system::Journal;
 use tune::{Factor, MOST_VALUES, Set, Space};
 use workload::axes::Axes;
@@ -14,6 +15,8 @@ use workload::axes::Axes;
 const REASON: usize = 160;
 /// Most pairs of mkfs settings that are tried. A set with another pair that mkfs refuses drops out of its stage.
 const MOST_PAIRS: u32 = 100;
+/// The same in virtual machines, which take seconds for each.
+const MOST_PAIRS_IN_GUESTS: u32 = 10;
 /// Options of the disk's queue, which every filesystem has: axis, values, whether they are less safe, and why they may matter.
 const COMMON: [(&str, &[&str], bool, &str); 3] = [
     ("scheduler", &["mq-deadline", "bfq", "none", "kyber"], false, "In which order requests reach the disk."),
@@ -24,6 +27,17 @@ const COMMON: [(&str, &[&str], bool, &str); 3] = [
         true,
         "No flushes: a power cut may damage the filesystem if the disk has a volatile cache.",
     ),
+];
+
+/// Families of axes whose values are options of the filesystem or of the disk's queue, which the user has set: not the defaults.
+const OPTIONS: [&str; 4] = ["mkfs.", "mount.", "device.", "scheduler"];
+/// Axes that `--with` does not set, and what to do.
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("disk", "name it with --disk"),
+    ("kernel", "name it with --kernel"),
+    (axes::CLOCK, "a search judges times"),
+    ("age", "a search formats anew for each trial"),
+    ("fill", "a search formats anew for each trial"),
 ];
 
 /// The filesystem and the baseline of a search.
@@ -79,6 +93,33 @@ impl Subject {
         Ok(Self { filesystem, base, own, asked })
     }
 
+    /// The same with what every set has: a modelled disk, a kernel, and values of axes as typed (`devices=2`).
+    ///
+    /// # Errors
+    /// There is no such kernel; an axis is unknown, has no or several values, or has an option of its own.
+    pub fn with(mut self, disk: Option<&str>, kernel: Option<&str>, values: &[String]) -> Result<Self, Failure> {
+        let places = [disk.map(|disk| ("disk", disk.to_owned())), kernel_of(kernel)?];
+        for (axis, value) in places.into_iter().flatten() {
+            axes::put(&mut self.base, axis, &value);
+        }
+        for text in values {
+            let (axis, value) = read_value(text).map_err(|why| Failure::usage(format!("--with {why}")))?;
+            if let Some((searched, _)) = self.asked.iter().find(|(searched, _)| searched.axis == axis) {
+                let text = format!("--with {text}: --axis searches {} already", searched.axis);
+                return Err(Failure::usage(text));
+            }
+            self.own |= OPTIONS.iter().any(|family| axis.starts_with(family));
+            axes::put(&mut self.base, &axis, &value);
+        }
+        self.base.label = axes::label(&self.base);
+        Ok(self)
+    }
+
+    /// Whether all sets are in virtual machines.
+    pub fn in_guests(&self) -> bool {
+        staging::is_guest(self.base.kernel.as_deref())
+    }
+
     /// The baseline with a set of options.
     pub fn contender(&self, set: &Set) -> Contender {
         let mut contender = self.base.clone();
@@ -88,6 +129,16 @@ impl Subject {
         }
         contender.label = axes::label(&contender);
         contender
+    }
+
+    /// The baseline and each value of its own options and layers by itself: what the place must be able to hold.
+    pub fn every_value(&self, allow_less_safe: bool) -> Vec<Contender> {
+        let mut contenders = vec![self.base.clone()];
+        let of_filesystem = |axis: &str| axis.starts_with("mkfs.") || axis.starts_with("mount.") || axis == axes::STACK;
+        for (factor, _) in self.factors(allow_less_safe).iter().filter(|(factor, _)| of_filesystem(&factor.axis)) {
+            contenders.extend(factor.values.iter().map(|value| self.contender(&alone(factor, value))));
+        }
+        contenders
     }
 
     /// All options of a set as typed: `mkfs.xfs -l size=256m, mount -o noatime, scheduler bfq`.
@@ -101,6 +152,7 @@ impl Subject {
         if !typed.mount.is_empty() {
             parts.push(format!("mount -o {}", typed.mount.join(",")));
         }
+        parts.extend(set.get(axes::STACK).map(|stack| format!("stack {stack}")));
         parts.extend(contender.scheduler.iter().map(|name| format!("scheduler {name}")));
         parts.extend(contender.device.iter().map(|(name, value)| format!("queue {name}={value}")));
         if parts.is_empty() { "the defaults".into() } else { parts.join(", ") }
@@ -124,6 +176,11 @@ impl Subject {
         factors.sort_by_key(|(_, less_safe)| *less_safe);
         factors
     }
+}
+
+/// A value of an option, with what it needs.
+fn alone(factor: &Factor, value: &str) -> Set {
+    factor.needs.clone().into_iter().chain([(factor.axis.clone(), value.to_owned())]).collect()
 }
 
 /// What a description lists, and what every filesystem has; and whether each is less safe.
@@ -161,13 +218,33 @@ fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), Stri
         "mkfs" => Some(filesystem.settings.keys().cloned().collect()),
         "mount" => filesystem.known_mount_options(),
         "device" => None,
-        _ => return Err(format!("{text}: a search varies mkfs.NAME, mount.NAME, scheduler and device.NAME")),
+        axes::STACK => None,
+        _ => return Err(format!("{text}: a search varies mkfs.NAME, mount.NAME, scheduler, device.NAME and stack")),
     };
     if let Some(takes) = takes.filter(|takes| !takes.contains(setting)) {
         let hint = workload::did_you_mean(setting, takes.iter().map(String::as_str));
         return Err(format!("{text}: {} has no such option{hint}", filesystem.name));
     }
     Ok((Factor { axis: name.into(), values, why: "Requested with --axis.".into(), needs: Set::new() }, false))
+}
+
+/// The kernel that every set has, by its recorded name.
+fn kernel_of(kernel: Option<&str>) -> Result<Option<(&'static str, String)>, Failure> {
+    kernel.map(|kernel| Ok(("kernel", contenders::kernel_called(kernel)?))).transpose()
+}
+
+/// Reads `--with`: one value of an axis that has no option of its own.
+fn read_value(text: &str) -> Result<(String, String), String> {
+    let mut axes = Axes::default();
+    axes.set(text)?;
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
+    if let Some((_, option)) = ELSEWHERE.iter().find(|(axis, _)| *axis == name) {
+        return Err(format!("{text}: {option}"));
+    }
+    match axes.of(name) {
+        [value] => Ok((name.to_owned(), value.clone())),
+        _ => Err(format!("{text}: every set has one value of it; --axis searches several")),
+    }
 }
 
 /// Words as typed in a shell, with quotes only where a shell needs them: `-l size=256m`.
@@ -212,6 +289,7 @@ pub fn try_out(
     stop: &Stop,
 ) -> Result<Option<Tried>, Failure> {
     let mut target = Target::open(registry, place, &Journal::new())?;
+    target.expect(&subject.every_value(allow_less_safe));
     let (class, scheduler) = tried(&mut target, &subject.base)?;
     let excludes = subject.filesystem.excludes.iter().map(|rule| rule.when.clone()).collect();
     let space = Space { factors: Vec::new(), excludes, base: of_base(&subject.base) };
@@ -225,7 +303,7 @@ pub fn try_out(
             if factor.axis == "scheduler" && scheduler.as_ref() == Some(&value) {
                 continue;
             }
-            let set: Set = factor.needs.clone().into_iter().chain([(factor.axis.clone(), value.clone())]).collect();
+            let set = alone(&factor, &value);
             found.made += 1;
             let its = match found.space.is_excluded(&set) {
                 true => Err("it cannot be combined with the options that you have".to_owned()),
@@ -261,12 +339,13 @@ fn exclude_pairs(subject: &Subject, target: &mut Target, found: &mut Tried, stop
     let mkfs: Vec<usize> = (0..found.space.factors.len()).filter(is_mkfs).collect();
     let values = |at: &usize| (0..found.space.factors[*at].values.len()).map(|value| (*at, value)).collect::<Vec<_>>();
     let all: Vec<(usize, usize)> = mkfs.iter().flat_map(values).collect();
+    let most = if subject.in_guests() { MOST_PAIRS_IN_GUESTS } else { MOST_PAIRS };
     let mut pairs = 0;
     for (place, (first, its)) in all.iter().enumerate() {
         for (second, other) in all[place + 1..].iter().filter(|(second, _)| second != first) {
             let one = found.space.with(&Set::new(), *first, *its);
             let Some(set) = one.and_then(|one| found.space.with(&one, *second, *other)) else { continue };
-            if pairs == MOST_PAIRS || stop() {
+            if pairs == most || stop() {
                 return;
             }
             pairs += 1;
@@ -301,11 +380,13 @@ fn of_base(base: &Contender) -> Set {
 
 /// Makes, mounts and closes a contender: its durability class and its scheduler.
 fn tried(target: &mut Target, contender: &Contender) -> Result<(Durability, Option<String>), StagingError> {
-    let stage = target.stage(contender)?;
-    let found = stage.found();
-    let shown = (found.durability.clone(), found.scheduler.clone());
+    let stage: Box<dyn Staged + '_> = match staging::is_guest(contender.kernel.as_deref()) {
+        true => Box::new(target.stage_in_guest(contender)?),
+        false => Box::new(target.stage(contender)?),
+    };
+    let found = stage.setup().found;
     stage.close()?;
-    Ok(shown)
+    Ok((found.durability, found.scheduler))
 }
 
 /// Whether a class promises less than another in any respect.
@@ -347,6 +428,29 @@ mod tests {
         let shown = xfs.in_words(&set(&[("mkfs.log_size", "256m"), ("mount.logbsize", "256k"), ("scheduler", "bfq")]));
         assert_eq!(shown, "mkfs.xfs -m reflink=0 -l size=256m, mount -o noatime,logbsize=256k, scheduler bfq");
         assert_eq!(subject("ext4", None).in_words(&Set::new()), "the defaults");
+    }
+
+    #[test]
+    fn what_every_set_has_is_part_of_the_baseline_but_only_options_make_it_the_users() {
+        let with = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            subject("btrfs", None).with(Some("hdd-7200"), None, &values).map_err(|failure| failure.text)
+        };
+        let placed = with(&["devices=2", "limit.memory=1G"]).expect("a subject");
+        assert_eq!(placed.base.label, "btrfs modelled hdd-7200 2 devices memory=1G");
+        assert!(!placed.own && placed.in_words(&Set::new()) == "the defaults");
+        let own = with(&["mount.noatime=on"]).expect("a subject");
+        assert!(own.own && own.in_words(&Set::new()) == "mount -o noatime");
+        assert!(with(&["kernel=host"]).err().is_some_and(|text| text.contains("--kernel")));
+        assert!(with(&["age=old"]).err().is_some_and(|text| text.contains("anew")));
+    }
+
+    #[test]
+    fn layers_are_searched_and_named_where_they_differ() {
+        let xfs = searching("xfs", &["stack=none,raid5:chunk-size=64k+luks"]).expect("a subject");
+        let shown = xfs.in_words(&set(&[("stack", "raid5:chunk-size=64k+luks"), ("mkfs.inode_size", "1024")]));
+        assert_eq!(shown, "mkfs.xfs -i size=1024, stack raid5:chunk-size=64k+luks");
+        assert_eq!(xfs.every_value(false).len(), 3, "the baseline and both");
     }
 
     #[test]

@@ -27,7 +27,6 @@ pub fn what(args: &TuneArgs, contenders: Vec<Contender>) -> What {
         split: args.split,
         erase: args.erase.clone(),
         filesystems: args.filesystems.clone(),
-        memory: args.memory.clone(),
         scale: args.scale,
         set: args.set.clone(),
         seed: args.seed,

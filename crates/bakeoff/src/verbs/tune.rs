@@ -7,18 +7,20 @@ use crate::failure::{Failure, given};
 use crate::session::{STOPPED, stop_on_signals};
 use crate::tuning::{Answer, StageView, Stages, Subject, Tried, try_out, what};
 use crate::{json, place, resolve, scratch, text};
-use records::{Contender, Place, ResolvedPlan};
+use records::{Place, ResolvedPlan};
 use runner::Stop;
 use staging::{Registry, Where};
 use std::path::{Path, PathBuf};
 use system::create::Folder;
-use tune::{Search, Set, Terms};
-use workload::quantity::parse_duration;
+use tune::{Search, Terms};
+use workload::quantity::{parse_bytes, parse_duration};
 
 /// Bytes of the image on which options are tried before a search on a device.
 const TRIED_ON: u64 = 2 << 30;
 /// Seconds of the budget for each filesystem that is made to try options. Not the measured time, so that a continued search decides alike.
 const TRIED_SECONDS: f64 = 0.5;
+/// The same in a virtual machine, which boots for each.
+const TRIED_IN_GUEST: f64 = 6.0;
 
 /// Searches, and prints what was found.
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
@@ -30,18 +32,22 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     }
     let registry = Catalogue::with(&[], &args.filesystems)?.filesystems.may_run();
     let subject = Subject::of(&args.filesystem, args.against.as_deref(), &args.axis, &registry)?;
+    args.memory.as_deref().map(|size| given("--memory", size, parse_bytes)).transpose()?;
+    let memory = args.memory.iter().map(|size| format!("limit.memory={size}"));
+    let with: Vec<String> = memory.chain(args.with.iter().cloned()).collect();
+    let subject = subject.with(args.disk.as_deref(), args.kernel.as_deref(), &with)?;
     if !system::process::is_root() {
         return Err(Failure::new(format!("tuning {}: it formats filesystems; run it as root", args.filesystem)));
     }
     // All values together need not fit on parts of one device: no stage has them all.
-    let all = What { split: false, ..what(args, every_value(&subject, args.allow_less_safe)) };
+    let all = What { split: false, ..what(args, subject.every_value(args.allow_less_safe)) };
     let (plan, catalogue) = resolve::plan(&all)?;
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("bakeoff-tune-{}", args.filesystem)));
     Folder::make(&folder)
         .map_err(|error| Failure::new(format!("making the folder {} (--output): {error}", folder.display())))?;
     let stop = stop_on_signals()?;
     let Some(tried) = tried(args, &subject, (&plan, &registry), &stop)? else { return Ok(stopped(&folder)) };
-    let spent = TRIED_SECONDS * f64::from(tried.made);
+    let spent = if subject.in_guests() { TRIED_IN_GUEST } else { TRIED_SECONDS } * f64::from(tried.made);
     let failed = |why: String| Failure::new(format!("tuning {} with --budget {}: {why}", args.filesystem, args.budget));
     let terms = Terms { budget, spent, margin: judge::MARGIN, goals: args.goals.len() };
     let mut search = Search::new(tried.space.clone(), terms).map_err(failed)?;
@@ -80,20 +86,6 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The baseline and each value of its own options by itself: what the place must be able to hold.
-fn every_value(subject: &Subject, allow_less_safe: bool) -> Vec<Contender> {
-    let mut contenders = vec![subject.base.clone()];
-    let of_filesystem = |axis: &str| axis.starts_with("mkfs.") || axis.starts_with("mount.");
-    let factors = subject.factors(allow_less_safe);
-    for (factor, _) in factors.iter().filter(|(factor, _)| of_filesystem(&factor.axis)) {
-        for value in &factor.values {
-            let set: Set = factor.needs.clone().into_iter().chain([(factor.axis.clone(), value.clone())]).collect();
-            contenders.push(subject.contender(&set));
-        }
-    }
-    contenders
-}
-
 /// Tries every value once on an image, beside the place of the search. `None`: the user stopped it.
 fn tried(
     args: &TuneArgs,
@@ -106,7 +98,8 @@ fn tried(
     }
     let bytes = if let Place::Image { bytes, .. } = &plan.place { *bytes } else { TRIED_ON };
     let place = Where::Image { bytes, folder: scratch::folder(args.scratch.as_deref())? };
-    eprintln!("Trying each option once on an image.");
+    let place_of = if subject.in_guests() { "in a virtual machine" } else { "on an image" };
+    eprintln!("Trying each option once {place_of}.");
     let tried = try_out(subject, registry, &place, args.allow_less_safe, stop)?;
     for sentence in tried.iter().flat_map(|tried| &tried.left_out) {
         eprint!("{}", text::wrapped(sentence, text::width(), "", "  "));

@@ -78,7 +78,15 @@ impl Tuned {
         out.push('\n');
         let rounds = plural(self.rounds as usize, "round");
         let chance = if self.goals.len() > 1 { "hold in 95 %, for all sets and goals together" } else { "are of 95 %" };
-        let basis = format!("Intervals {chance}, from {rounds} that took no part in the search.");
+        let mut basis = format!("Intervals {chance}, from {rounds} that took no part in the search.");
+        let each = |(axis, value): (&String, &String)| match axis.as_str() {
+            "disk" => format!("the modelled disk {}", axes::disk_name(value)),
+            _ => format!("{axis}={value}"),
+        };
+        let with: Vec<String> = self.with.iter().map(each).collect();
+        if !with.is_empty() {
+            basis.push_str(&format!(" Every set has {}.", with.join(", ")));
+        }
         out.push_str(&text::wrapped(&basis, width, "", "  "));
         let effects = self.effects();
         for group in effects.iter().filter(|group| !group.effects.is_empty()) {
@@ -144,11 +152,7 @@ impl Tuned {
 
     /// What the sets are held against, and the advice to stay with it.
     fn baseline(&self) -> (&'static str, &'static str) {
-        if self.against.is_some() {
-            ("your options", "Keep your options")
-        } else {
-            ("the defaults", "Leave the defaults")
-        }
+        if self.own { ("your options", "Keep your options") } else { ("the defaults", "Leave the defaults") }
     }
 
     /// The sets between which several goals are a choice, and whether the baseline is one too.
@@ -212,6 +216,7 @@ impl InGoal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use tune::Set;
 
     fn in_goal(goal: Goal, ratio: f64, low: f64, high: f64) -> InGoal {
@@ -241,6 +246,8 @@ mod tests {
             filesystem: "xfs".into(),
             workloads: vec!["mail".into()],
             against: None,
+            with: BTreeMap::new(),
+            own: false,
             goals: vec![Goal::Speed],
             gain: low > 1.03,
             sets: vec![best.clone()],
