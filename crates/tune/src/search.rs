@@ -19,8 +19,6 @@ const OF_TWO: u32 = 3;
 const RACE_ROUNDS: (u32, u32) = (2, 10);
 /// Least and most rounds of the confirmation.
 const CONFIRM_ROUNDS: (u32, u32) = (5, 30);
-/// Trials of a round of the confirmation beside the finalists: the baseline and its control.
-const BESIDE: usize = 2;
 
 /// What a stage is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,9 +272,9 @@ impl Search {
         race::finalists(self.terms.goals)
     }
 
-    /// Trials of a round of the confirmation.
+    /// Trials of a round of the confirmation: the finalists and the baseline.
     fn confirmed(&self) -> usize {
-        self.finalists() + BESIDE
+        self.finalists() + 1
     }
 
     fn planned(&self, kind: StageKind, sets: Vec<Set>, rounds: u32) -> Stage {

@@ -360,13 +360,16 @@ impl Answer<'_> {
         let memory = one("limit.memory").map(|memory| Value::Table(Table::from_iter([("memory".to_owned(), memory)])));
         let of_all = [("disk", one("disk")), ("limit", memory)];
         let of_all = of_all.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?)));
-        let plan = Table::from_iter([
+        let of_all: Table = of_all.collect();
+        let mut plan = Table::from_iter([
             ("name".to_owned(), Value::String(format!("tuned-{name}"))),
             ("title".to_owned(), Value::String(format!("{name} with the options that bakeoff tune found"))),
             ("workloads".to_owned(), Value::Array(self.plan.works.iter().map(work).collect())),
             ("contenders".to_owned(), Value::Table(contenders)),
-            ("axes".to_owned(), Value::Table(of_all.collect())),
         ]);
+        if !of_all.is_empty() {
+            plan.insert("axes".into(), Value::Table(of_all));
+        }
         format!("# Written by bakeoff tune: the baseline and the best options that were found.\n\n{plan}")
     }
 }

@@ -369,13 +369,13 @@ fn left_out(what: &str, why: &str) -> String {
     format!("{what} is left out: {}", text::shortened(&why, REASON))
 }
 
-/// What the baseline requests, by axis.
+/// What the baseline requests, by axis: mount options of the user, and what every set has.
 fn of_base(base: &Contender) -> Set {
     let of_mount = base.mount_options().into_iter().map(|option| match option.split_once('=') {
         Some((name, value)) => (format!("mount.{name}"), value.to_owned()),
         None => (format!("mount.{option}"), "on".to_owned()),
     });
-    of_mount.collect()
+    of_mount.chain(base.axes.clone()).collect()
 }
 
 /// Makes, mounts and closes a contender: its durability class and its scheduler.

@@ -124,16 +124,16 @@ impl Stages<'_> {
         let contenders: Vec<Contender> = stage.sets.iter().map(|set| self.subject.contender(set)).collect();
         let what = What {
             samples: Some(stage.rounds),
-            no_twin: stage.kind != StageKind::Confirm,
+            // A control would take a quarter of the confirmation; intervals come from the sets themselves.
+            no_twin: true,
             image: self.image.clone(),
             ..what(self.args, contenders)
         };
         let (mut plan, catalogue) = resolve::plan(&what)?;
         let works: Vec<&str> = plan.works.iter().map(|work| work.name.as_str()).collect();
         plan.title = format!("Tuning {} for {}: {}", self.args.filesystem, works.join(", "), stage.kind.name());
-        let own =
-            |entry: &&runner::PlannedContender| entry.twin_of.is_none() && entry.asked.filesystem != records::DEVICE;
-        if plan.contenders.iter().filter(own).count() != stage.sets.len() {
+        let is_set = |entry: &&runner::PlannedContender| entry.asked.filesystem != records::DEVICE;
+        if plan.contenders.iter().filter(is_set).count() != stage.sets.len() {
             return Err(Failure::usage(format!(
                 "--for {}: a plan with axes varies options itself; name its workloads instead",
                 self.args.works.join(",")
