@@ -48,7 +48,7 @@ pub struct Tuned {
     runner_up: Option<Found>,
     /// All sets of options in the confirmation: the choices first, each group in the order of the search.
     sets: Vec<Found>,
-    /// Differences up to this share do not matter; a gain is claimed only if its whole interval is above.
+    /// Differences up to this share do not matter; a gain is claimed only if its estimate is larger, and its whole interval above 1.
     margin: f64,
     /// Rounds of the confirmation.
     rounds: u32,
@@ -110,9 +110,9 @@ struct InGoal {
     low: f64,
     /// Upper end.
     high: f64,
-    /// Whether a gain is claimed: the interval is above the margin.
+    /// Whether a gain is claimed: the interval is above 1, the ratio beyond the margin.
     gain: bool,
-    /// Whether a loss is claimed: the interval is below it.
+    /// Whether a loss is claimed: the same on the other side.
     loss: bool,
 }
 

@@ -220,7 +220,7 @@ mod tests {
     use tune::Set;
 
     fn in_goal(goal: Goal, ratio: f64, low: f64, high: f64) -> InGoal {
-        InGoal { goal, ratio, low, high, gain: low > 1.03, loss: high < 1.0 / 1.03 }
+        InGoal { goal, ratio, low, high, gain: ratio > 1.03 && low > 1.0, loss: ratio < 1.0 / 1.03 && high < 1.0 }
     }
 
     fn found(options: &str, by_goal: Vec<InGoal>) -> Found {
@@ -249,7 +249,7 @@ mod tests {
             with: BTreeMap::new(),
             own: false,
             goals: vec![Goal::Speed],
-            gain: low > 1.03,
+            gain: best.by_goal[0].gain,
             sets: vec![best.clone()],
             best,
             runner_up: None,
