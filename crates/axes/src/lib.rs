@@ -22,6 +22,7 @@ pub use axis::{About, Applied, Axis, DEFAULT, Disk, Ground, Look, Moment, Seen, 
 pub use devices::{DEVICES, MOST_DEVICES, devices};
 pub use disk::{described, disk_name, disks};
 pub use guest::{BOOTED, CLOCK, INSTRUCTIONS, OF_GUESTS, START};
+pub use queue::queue_file;
 pub use size::exact_size;
 pub use stack::{STACK, disks_of, stack};
 

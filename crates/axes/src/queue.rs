@@ -16,6 +16,14 @@ const FLUSHES: &str = "flushes";
 const BACK: &str = "write back";
 const THROUGH: &str = "write through";
 
+/// The file of a setting in the queue's folder of sysfs, and what goes into it.
+///
+/// # Errors
+/// The name or the value is not valid.
+pub fn queue_file(name: &str, value: &str) -> Result<(String, String), String> {
+    Setting::of(name, value).map(|setting| (setting.file, setting.value))
+}
+
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {

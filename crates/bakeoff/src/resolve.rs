@@ -57,11 +57,7 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         None => named_plan(what, &mut catalogue)?,
     };
     let sampling = sampling(what, &plan)?;
-    if let Some(size) = &what.memory {
-        given("--memory", size, parse_bytes)?;
-        let checked = axes::find("limit.memory").map_or(Ok(()), |named| named.axis.check("", size));
-        checked.map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))?;
-    }
+    what.memory.as_deref().map_or(Ok(()), check_memory)?;
     let mounted = mounted_folders(what, &plan);
     let (mut entries, mut notes) = contenders::entries(what, &plan, &catalogue, mounted.as_deref())?;
     let in_guests = entries.iter().all(|entry| staging::is_guest(entry.asked.kernel.as_deref()));
@@ -129,6 +125,16 @@ pub fn plan(what: &What) -> Result<(ResolvedPlan, Catalogue), Failure> {
         answer_soon(&mut resolved);
     }
     Ok((resolved, catalogue))
+}
+
+/// Checks the size of `--memory`.
+///
+/// # Errors
+/// It is no size, or too little.
+pub fn check_memory(size: &str) -> Result<(), Failure> {
+    given("--memory", size, parse_bytes)?;
+    let checked = axes::find("limit.memory").map_or(Ok(()), |named| named.axis.check("", size));
+    checked.map_err(|problem| Failure::usage(format!("--memory {size}: {problem}")))
 }
 
 /// Why no contender can run any workload, and what to do.

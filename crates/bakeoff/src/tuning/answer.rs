@@ -21,6 +21,8 @@ use workload::catalogue::WorkCatalogue;
 /// Files of the plan and the picture in the folder of a search.
 const PLAN: &str = "tuned.toml";
 const PICTURE: &str = "effects.svg";
+/// Axes of the place that are keys of a plan's contender.
+const PLACES: [&str; 3] = ["kernel", axes::STACK, axes::DEVICES];
 /// Folder for workloads of the user beside it.
 const WORKLOADS: &str = "workloads";
 
@@ -31,7 +33,7 @@ pub struct Tuned {
     filesystem: String,
     /// Names of the workloads.
     workloads: Vec<String>,
-    /// The options that the user has, as typed; null for the defaults.
+    /// The options that the user has, as typed with `--against`; null if none were.
     against: Option<String>,
     /// What every set has besides, by axis: its modelled disk, its kernel, and values of `--with`.
     with: BTreeMap<String, String>,
@@ -89,7 +91,9 @@ struct Found {
     by_goal: Vec<InGoal>,
     /// Whether it gains in a goal, and no other set is better in one and worse in none.
     choice: bool,
-    /// The mkfs command, and DEVICE for the device.
+    /// Layers below the filesystem, from the disks upward (docs/layers.md); null for none.
+    stack: Option<String>,
+    /// The mkfs command, and DEVICE for the device (DEVICE1, DEVICE2 for several).
     mkfs: String,
     /// The line of /etc/fstab, with DEVICE and MOUNTPOINT.
     fstab: String,
@@ -274,7 +278,12 @@ impl Answer<'_> {
         let contender = self.subject.contender(set);
         let typed = staging::typed(filesystem, &contender);
         let mount = if typed.mount.is_empty() { "defaults".to_owned() } else { typed.mount.join(",") };
-        let mkfs = [vec![typed.program], typed.mkfs, vec!["DEVICE".into()]].concat();
+        let devices = match axes::devices(&contender) {
+            0 | 1 => vec!["DEVICE".to_owned()],
+            several => (1..=several).map(|number| format!("DEVICE{number}")).collect(),
+        };
+        let device = devices[0].clone();
+        let mkfs = [vec![typed.program], typed.several, typed.mkfs, devices].concat();
         let in_goal = |(goal, decision): (&Goal, &Decision)| {
             let Decision { ratio, low, high, gain, loss } = *decision;
             InGoal { goal: *goal, ratio, low, high, gain, loss }
@@ -287,8 +296,9 @@ impl Answer<'_> {
             high: decisions[0].high,
             by_goal: self.goals.iter().zip(decisions).map(in_goal).collect(),
             choice,
+            stack: axes::value(&contender, axes::STACK).filter(|stack| stack != axes::usual(axes::STACK)),
             mkfs: typed_line(&mkfs),
-            fstab: format!("DEVICE  MOUNTPOINT  {}  {mount}  0  2", filesystem.kernel),
+            fstab: format!("{device}  MOUNTPOINT  {}  {mount}  0  2", filesystem.kernel),
             queue: queue(&contender),
             gives_up: self.gives_up(set),
         }
@@ -322,8 +332,7 @@ impl Answer<'_> {
             let typed = staging::typed(&self.subject.filesystem, contender);
             let text = |text: &String| Value::String(text.clone());
             let mut table = Table::from_iter([("fs".to_owned(), text(name))]);
-            let places = ["kernel", axes::STACK, axes::DEVICES];
-            let places = places.into_iter().filter_map(|axis| Some((axis.to_owned(), axes::value(contender, axis)?)));
+            let places = PLACES.into_iter().filter_map(|axis| Some((axis.to_owned(), axes::value(contender, axis)?)));
             table.extend(places.map(|(axis, value)| (axis, Value::String(value))));
             table.insert("mkfs".into(), Value::Array(typed.mkfs.iter().map(text).collect()));
             table.insert("mount".into(), Value::String(typed.mount.join(",")));
@@ -355,12 +364,17 @@ impl Answer<'_> {
             let number = if count > 1 { format!("-{}", at + 1) } else { String::new() };
             contenders.insert(format!("{name}-tuned{number}"), set(&self.subject.contender(&confirmed.set)));
         }
-        // Axes without a key of a contender's own.
-        let one = |axis| axes::value(&self.subject.base, axis).map(|value| Value::Array(vec![Value::String(value)]));
-        let memory = one("limit.memory").map(|memory| Value::Table(Table::from_iter([("memory".to_owned(), memory)])));
-        let of_all = [("disk", one("disk")), ("limit", memory)];
-        let of_all = of_all.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?)));
-        let of_all: Table = of_all.collect();
+        let mut of_all = Table::new();
+        for (axis, value) in axes::beside_options(&self.subject.base).filter(|(axis, _)| !PLACES.contains(axis)) {
+            let value = Value::Array(vec![Value::String(value.to_owned())]);
+            match axis.split_once('.') {
+                None => of_all.insert(axis.to_owned(), value),
+                Some((family, setting)) => {
+                    let family = of_all.entry(family).or_insert_with(|| Value::Table(Table::new()));
+                    family.as_table_mut().and_then(|family| family.insert(setting.to_owned(), value))
+                }
+            };
+        }
         let mut plan = Table::from_iter([
             ("name".to_owned(), Value::String(format!("tuned-{name}"))),
             ("title".to_owned(), Value::String(format!("{name} with the options that bakeoff tune found"))),
@@ -376,15 +390,9 @@ impl Answer<'_> {
 
 /// Commands that set the queue of a disk.
 fn queue(contender: &Contender) -> Vec<String> {
-    let scheduler = contender.scheduler.iter().map(|name| ("scheduler", name.clone()));
-    let others = contender.device.iter().map(|(name, value)| match name.as_str() {
-        "read_ahead" => {
-            let bytes = workload::quantity::parse_bytes(value).unwrap_or(0);
-            ("read_ahead_kb", (bytes / 1024).to_string())
-        }
-        "flushes" => ("write_cache", "write through".into()),
-        other => (other, value.clone()),
-    });
+    let scheduler = contender.scheduler.iter().map(|name| ("scheduler".to_owned(), name.clone()));
+    // Invalid ones were refused with the plan.
+    let others = contender.device.iter().filter_map(|(name, value)| axes::queue_file(name, value).ok());
     scheduler.chain(others).map(|(file, value)| format!("echo {value} > /sys/block/DISK/queue/{file}")).collect()
 }
 
@@ -397,9 +405,9 @@ mod tests {
         let mut contender = Contender::plain("xfs");
         axes::put(&mut contender, "scheduler", "bfq");
         axes::put(&mut contender, "device.read_ahead", "1M");
-        assert_eq!(
-            queue(&contender),
-            ["echo bfq > /sys/block/DISK/queue/scheduler", "echo 1024 > /sys/block/DISK/queue/read_ahead_kb"]
-        );
+        axes::put(&mut contender, "device.flushes", "on");
+        let lines = ["write back > /sys/block/DISK/queue/write_cache", "1024 > /sys/block/DISK/queue/read_ahead_kb"];
+        let lines = ["bfq > /sys/block/DISK/queue/scheduler"].into_iter().chain(lines);
+        assert_eq!(queue(&contender), lines.map(|line| format!("echo {line}")).collect::<Vec<_>>());
     }
 }

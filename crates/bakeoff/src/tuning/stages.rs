@@ -109,7 +109,7 @@ impl Stages<'_> {
             of_goals.push(match goal {
                 Goal::Speed => {
                     let table = samples::table(&material.run, &material.contenders, &material.trials);
-                    results(&table, count)?
+                    results(&table, count, stage.kind != StageKind::Confirm)?
                 }
                 _ => goals::results(*goal, material, count).ok_or_else(|| {
                     let (name, why) = (goal.name(), goal.why_none());
@@ -175,7 +175,9 @@ fn is_of(run: &RunRecord, plan: &ResolvedPlan) -> bool {
 
 /// The first contender against each of the first `count`, over the whole work: the mean over workloads of each one's sum, or of its
 /// operations if it has none. Errors are averaged as if they were fully correlated, which is never too small.
-fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure> {
+///
+/// `may_be_short`: where rounds are too few for the judge, [`by_rounds`] serves; never for a claim.
+fn results(table: &Table, count: usize, may_be_short: bool) -> Result<Vec<Option<Measured>>, Failure> {
     let pairs = judge::pairs(table).map_err(|error| Failure::new(format!("judging a stage: {error}")))?;
     let mut works: Vec<&str> = table.operations.iter().map(|operation| operation.id.workload.as_str()).collect();
     works.sort_unstable();
@@ -184,7 +186,8 @@ fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure
     let of_row = |contender: usize, row: usize| {
         let pair = pairs.iter().find(|pair| pair.operation == row && pair.contenders == [0, contender]);
         let judged = pair.map(|pair| Measured { log: -pair.log, error: pair.error, df: pair.df });
-        judged.or_else(|| by_rounds(table, row, count).get(contender).copied().flatten())
+        let short = || if may_be_short { by_rounds(table, row, count).get(contender).copied().flatten() } else { None };
+        judged.or_else(short)
     };
     let of = |contender: usize| {
         let works =
@@ -195,7 +198,7 @@ fn results(table: &Table, count: usize) -> Result<Vec<Option<Measured>>, Failure
 }
 
 /// An operation of the first contender against each of the first `count`, by rounds, where too few rounds show too little scatter for the
-/// judge: the scatter of all serves each. Only stages that support no claim are that short.
+/// judge: the scatter of all serves each.
 fn by_rounds(table: &Table, row: usize, count: usize) -> Vec<Option<Measured>> {
     let base: BTreeMap<u32, f64> = judge::costs(table, row, 0).into_iter().collect();
     let logs = |contender| {
@@ -262,7 +265,7 @@ mod tests {
 
     #[test]
     fn workloads_count_alike_by_their_sums_and_more_seconds_are_slower() {
-        let found = results(&table(1.25), 2).expect("judged");
+        let found = results(&table(1.25), 2, true).expect("judged");
         assert!(found[0].is_none());
         let other = found[1].expect("measured");
         assert!((other.log + 1.25_f64.ln()).abs() < 1e-9, "{other:?}");
@@ -271,17 +274,22 @@ mod tests {
         short.cells.retain(|cell| cell.operation == 0);
         short.cells.iter_mut().for_each(|cell| cell.samples.truncate(2));
         assert_eq!(judge::pairs(&short), Ok(Vec::new()), "two rounds of two contenders in one row show no scatter");
-        let of_two = results(&short, 2).expect("judged")[1].expect("measured");
+        let of_two = results(&short, 2, true).expect("judged")[1].expect("measured");
         assert!((of_two.log + 9.0_f64.ln()).abs() < 1e-9 && of_two.df == 1.0, "{of_two:?}");
+        assert_eq!(results(&short, 2, false).expect("judged"), [None, None], "it supports no claim");
         let mut unranked = table(1.25);
         let id = OperationId::new("b", "mkdir", "cold");
         unranked.operations.push(Operation { id, unranked: true, ..unranked.operations[2].clone() });
         let cells =
             [Cell { operation: 3, ..unranked.cells[4].clone() }, Cell { operation: 3, ..unranked.cells[5].clone() }];
         unranked.cells.extend(cells);
-        assert_eq!(results(&unranked, 2).expect("judged")[1].map(|one| one.log), Some(other.log), "it has no rank");
+        assert_eq!(
+            results(&unranked, 2, true).expect("judged")[1].map(|one| one.log),
+            Some(other.log),
+            "it has no rank"
+        );
         let mut lost = table(1.25);
         lost.cells.pop();
-        assert_eq!(results(&lost, 2).expect("judged")[1], None, "a workload is missing");
+        assert_eq!(results(&lost, 2, true).expect("judged")[1], None, "a workload is missing");
     }
 }

@@ -13,7 +13,7 @@ use staging::{Registry, Where};
 use std::path::{Path, PathBuf};
 use system::create::Folder;
 use tune::{Search, Terms};
-use workload::quantity::{parse_bytes, parse_duration};
+use workload::quantity::parse_duration;
 
 /// Bytes of the image on which options are tried before a search on a device.
 const TRIED_ON: u64 = 2 << 30;
@@ -32,10 +32,11 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     }
     let registry = Catalogue::with(&[], &args.filesystems)?.filesystems.may_run();
     let subject = Subject::of(&args.filesystem, args.against.as_deref(), &args.axis, &registry)?;
-    args.memory.as_deref().map(|size| given("--memory", size, parse_bytes)).transpose()?;
+    args.memory.as_deref().map_or(Ok(()), resolve::check_memory)?;
     let memory = args.memory.iter().map(|size| format!("limit.memory={size}"));
     let with: Vec<String> = memory.chain(args.with.iter().cloned()).collect();
-    let subject = subject.with(args.disk.as_deref(), args.kernel.as_deref(), &with)?;
+    let kernel = args.kernel.clone().or_else(|| staging::guest_kernel(&registry, &args.filesystem));
+    let subject = subject.with(args.disk.as_deref(), kernel.as_deref(), &with)?;
     if !system::process::is_root() {
         return Err(Failure::new(format!("tuning {}: it formats filesystems; run it as root", args.filesystem)));
     }

@@ -65,13 +65,19 @@ pub struct Typed {
     pub program: String,
     /// Words for it, without the device.
     pub mkfs: Vec<String>,
+    /// Words of mkfs that spread a volume over several devices: `-d raid1 -m raid1`; empty on one.
+    pub several: Vec<String>,
     /// Mount options; empty: the defaults.
     pub mount: Vec<String>,
 }
 
 /// The requested options of a contender in the words of its tools, without what is added only for measuring.
 pub fn typed(filesystem: &Filesystem, contender: &Contender) -> Typed {
+    let usual = &filesystem.make.command;
+    let several = filesystem.several.iter().filter(|_| axes::devices(contender) > 1).flat_map(|several| &several.make);
+    let own = several.filter(|word| !usual.contains(word) && !word.contains('{'));
     Typed {
+        several: own.cloned().collect(),
         program: filesystem.make.command.first().cloned().unwrap_or_default(),
         mkfs: template::asked_words(filesystem, contender),
         mount: template::mount_options(filesystem, contender),
@@ -115,6 +121,10 @@ mod tests {
         let typed = typed(ext4, &contender);
         assert_eq!((typed.program.as_str(), typed.mount), ("mkfs.ext4", vec!["noatime".to_owned()]));
         assert_eq!(typed.mkfs, ["-O", "fast_commit,^metadata_csum"]);
+        let mut on_two = Contender::plain("btrfs");
+        axes::put(&mut on_two, axes::DEVICES, "2");
+        let two = super::typed(registry.get("btrfs").expect("known"), &on_two);
+        assert_eq!((two.several.join(" ").as_str(), typed.several.len()), ("-d raid1 -m raid1", 0));
     }
 
     #[test]

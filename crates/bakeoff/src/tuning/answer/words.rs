@@ -179,7 +179,8 @@ impl Tuned {
             }
             set.lines().for_each(|line| out.push_str(&format!("       {line}\n")));
         }
-        let is_free = |set: &&Found| set.choice && set.gives_up.is_empty() && !set.by_goal.iter().any(|one| one.loss);
+        let loses_nothing = |one: &InGoal| one.gain || one.low >= 1.0 / (1.0 + self.margin);
+        let is_free = |set: &&Found| set.choice && set.gives_up.is_empty() && set.by_goal.iter().all(loses_nothing);
         let last = match (choices, self.sets.iter().position(|set| is_free(&set))) {
             (0, _) => String::new(),
             (_, Some(at)) => format!("Set {} is shown to lose nothing: take it rather than {baseline}.", at + 1),
@@ -201,8 +202,9 @@ impl Tuned {
 
 impl Found {
     /// What to type to use it.
-    fn lines(&self) -> impl Iterator<Item = &String> {
-        [&self.mkfs, &self.fstab].into_iter().chain(&self.queue)
+    fn lines(&self) -> impl Iterator<Item = String> {
+        let layers = self.stack.iter().map(|stack| format!("DEVICE: {stack} (docs/layers.md)"));
+        layers.chain([self.mkfs.clone(), self.fstab.clone()]).chain(self.queue.clone())
     }
 }
 
@@ -233,6 +235,7 @@ mod tests {
             high,
             choice: by_goal.iter().any(|one| one.gain),
             by_goal,
+            stack: None,
             mkfs: format!("{options} DEVICE"),
             fstab: "DEVICE  MOUNTPOINT  xfs  defaults  0  2".into(),
             queue: vec![],
