@@ -61,8 +61,7 @@ fn a_search_that_is_stopped_continues_and_ends_with_a_confirmed_answer() {
     let searched = found["searched"].to_string();
     assert!(searched.contains("mount.noatime") && !searched.contains("nobarrier"), "{searched}");
     let (low, high) = (found["best"]["low"].as_f64().expect("low"), found["best"]["high"].as_f64().expect("high"));
-    let ratio = found["best"]["ratio"].as_f64().expect("ratio");
-    assert!(low < high && found["gain"] == (low > 1.0 && ratio > 1.03), "{found}");
+    assert!(low < high && found["gain"] == (low > 1.03), "{found}");
     assert!(found["mkfs"].as_str().is_some_and(|line| line.starts_with("mkfs.ext4 ") && line.ends_with("DEVICE")));
     let picture = std::fs::read_to_string(place.path(found["picture"].as_str().expect("a file"))).expect("a picture");
     assert!(picture.starts_with("<svg ") && picture.contains("mount.noatime=on"), "{picture}");
@@ -97,8 +96,7 @@ fn several_goals_are_measured_in_the_same_rounds_and_confirmed_each() {
         for one in by_goal {
             let [ratio, low, high] = ["ratio", "low", "high"].map(|key| one[key].as_f64().expect("a number"));
             assert!(0.0 < low && low <= ratio && ratio <= high, "{one}");
-            assert_eq!(one["gain"], low > 1.0 && ratio > 1.03, "{one}");
-            assert_eq!(one["loss"], high < 1.0 && ratio < 1.0 / 1.03, "{one}");
+            assert!(one["gain"] == (low > 1.03) && one["loss"] == (high < 1.0 / 1.03), "{one}");
         }
         assert!(set["choice"] == false || by_goal.iter().any(|one| one["gain"] == true), "{set}");
         assert!(set["mkfs"].as_str().is_some_and(|line| line.ends_with("DEVICE")), "{set}");

@@ -148,9 +148,9 @@ fn line(effect: &Effect, top: f64, scale: &Scale, margin: f64) -> Markup {
     let x = |ratio: f64| scale.x(ratio);
     let y = top + 28.0;
     let (low, high) = effect.interval;
-    let colour = if low > 1.0 && effect.ratio > 1.0 + margin {
+    let colour = if low > 1.0 + margin {
         FASTER
-    } else if high < 1.0 && effect.ratio < 1.0 / (1.0 + margin) {
+    } else if high < 1.0 / (1.0 + margin) {
         SLOWER
     } else {
         OPEN

@@ -50,7 +50,7 @@ pub struct Tuned {
     runner_up: Option<Found>,
     /// All sets of options in the confirmation: the choices first, each group in the order of the search.
     sets: Vec<Found>,
-    /// Differences up to this share do not matter; a gain is claimed only if its estimate is larger, and its whole interval above 1.
+    /// Differences up to this share do not matter; a gain is claimed only if its whole interval is above.
     margin: f64,
     /// Rounds of the confirmation.
     rounds: u32,
@@ -114,9 +114,9 @@ struct InGoal {
     low: f64,
     /// Upper end.
     high: f64,
-    /// Whether a gain is claimed: the interval is above 1, the ratio beyond the margin.
+    /// Whether a gain is claimed: the interval is above the margin.
     gain: bool,
-    /// Whether a loss is claimed: the same on the other side.
+    /// Whether a loss is claimed: the interval is below it.
     loss: bool,
 }
 

@@ -222,7 +222,7 @@ mod tests {
     use tune::Set;
 
     fn in_goal(goal: Goal, ratio: f64, low: f64, high: f64) -> InGoal {
-        InGoal { goal, ratio, low, high, gain: ratio > 1.03 && low > 1.0, loss: ratio < 1.0 / 1.03 && high < 1.0 }
+        InGoal { goal, ratio, low, high, gain: low > 1.03, loss: high < 1.0 / 1.03 }
     }
 
     fn found(options: &str, by_goal: Vec<InGoal>) -> Found {
@@ -252,7 +252,7 @@ mod tests {
             with: BTreeMap::new(),
             own: false,
             goals: vec![Goal::Speed],
-            gain: best.by_goal[0].gain,
+            gain: low > 1.03,
             sets: vec![best.clone()],
             best,
             runner_up: None,
