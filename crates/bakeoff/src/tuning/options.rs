@@ -212,10 +212,10 @@ fn known(filesystem: &Filesystem) -> impl Iterator<Item = (Factor, bool)> {
 /// Reads `--axis`: `mkfs.log_size=64m,128m`, or `mkfs.log_size` for the values of the description.
 fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), String> {
     let name = text.split_once('=').map_or(text, |(name, _)| name);
-    let known = known(filesystem).find(|(one, _)| one.axis == name);
+    let mut listed = known(filesystem).filter(|(one, _)| one.axis == name);
     if name == text {
         let none = || format!("{text}: write NAME=VALUE,VALUE; {} lists no values for it", filesystem.name);
-        return known.ok_or_else(none);
+        return listed.next().ok_or_else(none);
     }
     let mut axes = Axes::default();
     axes.set(text)?;
@@ -223,8 +223,11 @@ fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), Stri
     if values.len() > MOST_VALUES {
         return Err(format!("{text}: {} values; the limit is {MOST_VALUES}", values.len()));
     }
-    if let Some((factor, less_safe)) = known {
-        return Ok((Factor { values, ..factor }, less_safe));
+    // Safe and less safe values of an axis are listed apart.
+    let listed: Vec<(Factor, bool)> = listed.collect();
+    let of_values = listed.iter().find(|(one, _)| one.values.iter().any(|value| values.contains(value)));
+    if let Some((factor, less_safe)) = of_values.or(listed.first()) {
+        return Ok((Factor { values, ..factor.clone() }, *less_safe));
     }
     if name != axes::STACK && !OPTIONS.iter().any(|family| name.starts_with(family)) {
         return Err(format!("{text}: a search varies mkfs.NAME, mount.NAME, scheduler, device.NAME and stack"));
@@ -244,6 +247,13 @@ fn check_name(text: &str, name: &str, filesystem: &Filesystem) -> Result<(), Str
     let Some(takes) = takes.filter(|takes| !takes.contains(setting)) else { return Ok(()) };
     let hint = workload::did_you_mean(setting, takes.iter().map(String::as_str));
     Err(format!("{text}: {} has no such option{hint}", filesystem.name))
+}
+
+/// What the description writes about a value, or about other values of its axis; `None` where it lists none.
+fn reason(filesystem: &Filesystem, factor: &Factor, value: &str) -> Option<String> {
+    let lists = |one: &Factor| one.axis == factor.axis && one.values.iter().any(|its| its == value);
+    let listed = known(filesystem).find(|(one, _)| lists(one)).map(|(one, _)| one.why);
+    listed.or_else(|| (factor.why != REQUESTED).then(|| factor.why.clone()))
 }
 
 /// A disk's description by a path that holds in any folder.
@@ -348,7 +358,7 @@ pub fn try_out(
                 }
                 Ok((its, _)) => {
                     if less_safe || weaker {
-                        let why = if factor.why == REQUESTED { its.badge() } else { factor.why.clone() };
+                        let why = reason(&subject.filesystem, &factor, &value).unwrap_or_else(|| its.badge());
                         found.less_safe.push((factor.axis.clone(), value.clone(), why));
                     }
                     values.push(value);
@@ -532,6 +542,13 @@ mod tests {
         assert!(xfs.factors(false)[0].0.why.contains("log"), "the reason is the description's");
         let crc = searching("xfs", &["mkfs.crc=off"]).expect("a subject").factors(false);
         assert!(crc[0].1 && crc[0].0.needs.contains_key("mkfs.reflink"), "still less safe, with what it needs");
+        let asked = |axis| searching("ext4", &[axis]).expect("a subject").factors(true).remove(0);
+        let (data, less_safe) = asked("mount.data=writeback");
+        assert!(less_safe && data.why.contains("after its metadata"), "the entry of that value: {data:?}");
+        let (data, _) = asked("mount.data=journal,writeback");
+        let why = |value| reason(&searching("ext4", &[]).expect("a subject").filesystem, &data, value);
+        assert!(why("journal").is_some_and(|why| why.contains("through the journal")));
+        assert!(why("writeback").is_some_and(|why| why.contains("after its metadata")));
         assert!(searching("ext2", &["mkfs.block_size=1024"]).is_ok(), "named values need no list");
         let twice = searching("xfs", &["mkfs.log_size=64m", "mkfs.log_size=512m"]).expect("a subject").factors(false);
         assert_eq!(twice.iter().map(|(factor, _)| factor.values.join(",")).collect::<Vec<_>>(), ["512m"], "the last");
