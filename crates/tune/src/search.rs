@@ -242,11 +242,9 @@ impl Search {
     fn confirm(&mut self, finalists: Vec<Set>) {
         let time = self.terms.budget - self.terms.spent;
         let rounds = self.rounds(time, self.confirmed(), CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
-        // Finalists that were not measured yet are the most promising by the estimated effects.
+        // Without a race some were not measured: then the estimated effects decide, in whose order they come.
         let measured = self.scores.best(&finalists, self.finalists());
-        let mut ordered: Vec<Set> = finalists.into_iter().filter(|set| !measured.contains(set)).collect();
-        ordered.extend(measured);
-        ordered.truncate(self.finalists());
+        let ordered = if measured.len() == finalists.len() { measured } else { finalists };
         let sets = [Set::new()].into_iter().chain(ordered).collect();
         self.stage = Some(self.planned(StageKind::Confirm, sets, rounds));
     }
@@ -383,6 +381,18 @@ mod tests {
         assert!(found.iter().filter(right).count() >= 18);
         let covered = |one: &&Outcome| (first(one).1.low..=first(one).1.high).contains(&1.3);
         assert!(found.iter().filter(covered).count() >= 17);
+    }
+
+    #[test]
+    fn without_a_race_a_value_that_was_not_measured_is_no_winner() {
+        let truth = |set: &Set| match set.get("mount.00").map(String::as_str) {
+            Some("1") => 0.3,
+            Some(_) => -0.3,
+            None => 0.0,
+        };
+        let found = searched(1, &truth, 1);
+        assert_eq!(found.sets[0].set.get("mount.00").map(String::as_str), Some("1"));
+        assert!(found.sets[0].decisions[0].gain && found.sets[1].decisions[0].loss, "{found:?}");
     }
 
     #[test]
