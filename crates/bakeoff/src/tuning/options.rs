@@ -212,10 +212,10 @@ fn known(filesystem: &Filesystem) -> impl Iterator<Item = (Factor, bool)> {
 /// Reads `--axis`: `mkfs.log_size=64m,128m`, or `mkfs.log_size` for the values of the description.
 fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), String> {
     let name = text.split_once('=').map_or(text, |(name, _)| name);
-    let mut listed = known(filesystem).filter(|(one, _)| one.axis == name);
+    let known = || known(filesystem).find(|(one, _)| one.axis == name);
     if name == text {
         let none = || format!("{text}: write NAME=VALUE,VALUE; {} lists no values for it", filesystem.name);
-        return listed.next().ok_or_else(none);
+        return known().ok_or_else(none);
     }
     let mut axes = Axes::default();
     axes.set(text)?;
@@ -223,11 +223,8 @@ fn read_axis(text: &str, filesystem: &Filesystem) -> Result<(Factor, bool), Stri
     if values.len() > MOST_VALUES {
         return Err(format!("{text}: {} values; the limit is {MOST_VALUES}", values.len()));
     }
-    // Safe and less safe values of an axis are listed apart.
-    let listed: Vec<(Factor, bool)> = listed.collect();
-    let of_values = listed.iter().find(|(one, _)| one.values.iter().any(|value| values.contains(value)));
-    if let Some((factor, less_safe)) = of_values.or(listed.first()) {
-        return Ok((Factor { values, ..factor.clone() }, *less_safe));
+    if let Some((factor, less_safe)) = listing(filesystem, name, &values).or_else(known) {
+        return Ok((Factor { values, ..factor }, less_safe));
     }
     if name != axes::STACK && !OPTIONS.iter().any(|family| name.starts_with(family)) {
         return Err(format!("{text}: a search varies mkfs.NAME, mount.NAME, scheduler, device.NAME and stack"));
@@ -249,10 +246,14 @@ fn check_name(text: &str, name: &str, filesystem: &Filesystem) -> Result<(), Str
     Err(format!("{text}: {} has no such option{hint}", filesystem.name))
 }
 
+/// The first entry that lists any of these values of an axis: safe and less safe values of one axis are listed apart.
+fn listing(filesystem: &Filesystem, axis: &str, values: &[String]) -> Option<(Factor, bool)> {
+    known(filesystem).find(|(one, _)| one.axis == axis && one.values.iter().any(|its| values.contains(its)))
+}
+
 /// What the description writes about a value, or about other values of its axis; `None` where it lists none.
 fn reason(filesystem: &Filesystem, factor: &Factor, value: &str) -> Option<String> {
-    let lists = |one: &Factor| one.axis == factor.axis && one.values.iter().any(|its| its == value);
-    let listed = known(filesystem).find(|(one, _)| lists(one)).map(|(one, _)| one.why);
+    let listed = listing(filesystem, &factor.axis, &[value.to_owned()]).map(|(one, _)| one.why);
     listed.or_else(|| (factor.why != REQUESTED).then(|| factor.why.clone()))
 }
 
