@@ -310,6 +310,8 @@ pub struct ReadBack {
     /// Features that the tool shows by another name than mkfs takes, for [`Form::Features`].
     #[serde(default)]
     pub names: BTreeMap<String, String>,
+    /// Where this appears in the output, the value is that of several things together and cannot be read back; not for [`Form::Features`].
+    pub hidden_with: Option<String>,
 }
 
 /// How a value is found in a tool's output.

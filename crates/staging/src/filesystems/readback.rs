@@ -215,6 +215,9 @@ fn check_item(
         found,
         by,
     };
+    if let Some(other) = rule.hidden_with.as_deref().filter(|other| text.contains(other)) {
+        return Ok(printed(None, format!("{} shows it together with {}", rule.by, other.trim())));
+    }
     let shown = match rule.form {
         Form::Hidden => return Ok(printed(None, rule.line.clone())),
         Form::Present if text.contains(&rule.line) => {
@@ -414,6 +417,16 @@ mod tests {
         assert!(error.contains("rmapbt=1"), "{error}");
         let hidden = mkfs("xfs", "-m uuid=1 -r extsize=4k", "xfs_info", shown).expect("not wrong");
         assert_eq!(hidden, ["", ""]);
+        let ext4 = |features: &str, size: &str| {
+            mkfs(
+                "ext4",
+                "-J size=256",
+                "dumpe2fs",
+                &format!("Filesystem features:      {features}\nTotal journal size:       {size}\n"),
+            )
+        };
+        assert_eq!(ext4("dir_index fast_commit filetype", "257M"), Ok(vec![String::new()]), "their blocks come on top");
+        assert!(ext4("dir_index filetype", "257M").is_err_and(|error| error.contains("dumpe2fs shows 257")));
     }
 
     #[test]
