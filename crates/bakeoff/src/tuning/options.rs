@@ -95,6 +95,17 @@ impl Subject {
         Ok(Self { filesystem, base, own, asked })
     }
 
+    /// The baseline without options of the user: the filesystem's defaults at the same place.
+    fn defaults(&self) -> Contender {
+        let is_option = |axis: &&String| OPTIONS.iter().any(|family| axis.starts_with(family));
+        let options = self.base.axes.keys().filter(is_option);
+        let mut defaults = options.fold(self.base.clone(), |base, axis| axes::without(&base, axis));
+        defaults.mkfs.clear();
+        defaults.mount.clear();
+        defaults.label = axes::label(&defaults);
+        defaults
+    }
+
     /// The same with what every set has: a modelled disk, a kernel, and values of axes as typed (`devices=2`).
     ///
     /// # Errors
@@ -251,10 +262,22 @@ fn listing(filesystem: &Filesystem, axis: &str, values: &[String]) -> Option<(Fa
     known(filesystem).find(|(one, _)| one.axis == axis && one.values.iter().any(|its| values.contains(its)))
 }
 
-/// What the description writes about a value, or about other values of its axis; `None` where it lists none.
+/// What the description writes about a value; of one that it does not list, what it writes about the axis if that is less safe throughout.
 fn reason(filesystem: &Filesystem, factor: &Factor, value: &str) -> Option<String> {
     let listed = listing(filesystem, &factor.axis, &[value.to_owned()]).map(|(one, _)| one.why);
-    listed.or_else(|| (factor.why != REQUESTED).then(|| factor.why.clone()))
+    listed.or_else(|| is_less_safe(filesystem, &factor.axis, value).then(|| factor.why.clone()))
+}
+
+/// Whether the description lists a value as less safe, or where it does not list it, only such values of its axis. The default is not.
+fn is_less_safe(filesystem: &Filesystem, axis: &str, value: &str) -> bool {
+    if value == axes::DEFAULT {
+        return false;
+    }
+    let of_axis = || known(filesystem).filter(|(one, _)| one.axis == axis).map(|(_, less_safe)| less_safe);
+    match listing(filesystem, axis, &[value.to_owned()]) {
+        Some((_, less_safe)) => less_safe,
+        None => of_axis().reduce(|one, other| one && other).unwrap_or(false),
+    }
 }
 
 /// A disk's description by a path that holds in any folder.
@@ -327,10 +350,13 @@ pub fn try_out(
     let mut target = Target::open(registry, place, &Journal::new())?;
     target.expect(&subject.every_value(allow_less_safe));
     let (class, scheduler) = tried(&mut target, &subject.base)?;
+    // What the user has may be safer than the defaults, whose class is the one to keep; unless they cannot be made here.
+    let of_defaults = subject.own.then(|| tried(&mut target, &subject.defaults()).ok()).flatten();
+    let of_defaults = of_defaults.map_or_else(|| class.clone(), |(class, _)| class);
     let excludes = subject.filesystem.excludes.iter().map(|rule| rule.when.clone()).collect();
     let space = Space { factors: Vec::new(), excludes, base: of_base(&subject.base) };
-    let mut found = Tried { space, less_safe: Vec::new(), left_out: Vec::new(), made: 1 };
-    for (mut factor, less_safe) in subject.factors(allow_less_safe) {
+    let mut found = Tried { space, less_safe: Vec::new(), left_out: Vec::new(), made: 1 + u32::from(subject.own) };
+    for (mut factor, _) in subject.factors(allow_less_safe) {
         let mut values = Vec::new();
         for value in std::mem::take(&mut factor.values) {
             if stop() {
@@ -352,12 +378,19 @@ pub fn try_out(
                     its.map_err(|error| error.to_string())
                 }
             };
-            let weaker = its.as_ref().is_ok_and(|(its, _)| is_weaker(its, &class));
+            let less_safe = is_less_safe(&subject.filesystem, &factor.axis, &value);
+            let weaker = its.as_ref().is_ok_and(|(its, _)| is_weaker(its, &[&class]));
+            let too_weak = its.as_ref().is_ok_and(|(its, _)| is_weaker(its, &[&class, &of_defaults]));
             let why = match its {
-                Ok((its, _)) if (weaker || less_safe) && !allow_less_safe => {
+                Ok((its, _)) if (too_weak || less_safe) && !allow_less_safe => {
                     format!("it is less safe ({})", its.badge())
                 }
                 Ok((its, _)) => {
+                    let needs = factor.needs.iter().filter_map(|(axis, value)| {
+                        let (one, less_safe) = listing(&subject.filesystem, axis, std::slice::from_ref(value))?;
+                        less_safe.then(|| (axis.clone(), value.clone(), one.why))
+                    });
+                    found.less_safe.extend(needs.filter(|one| !found.less_safe.contains(one)).collect::<Vec<_>>());
                     if less_safe || weaker {
                         let why = reason(&subject.filesystem, &factor, &value).unwrap_or_else(|| its.badge());
                         found.less_safe.push((factor.axis.clone(), value.clone(), why));
@@ -433,20 +466,26 @@ fn tried(target: &mut Target, contender: &Contender) -> Result<(Durability, Opti
     Ok((found.durability, found.scheduler))
 }
 
-/// Whether a class promises less than another in any respect.
-fn is_weaker(its: &Durability, than: &Durability) -> bool {
+/// Whether a class promises less than each of the others in any one respect.
+fn is_weaker(its: &Durability, than: &[&Durability]) -> bool {
     let lost = |now: Option<bool>, before: Option<bool>| before == Some(true) && now == Some(false);
     let order = |mode: DataMode| match mode {
         DataMode::Writeback => 0,
         DataMode::Ordered => 1,
         DataMode::Atomic | DataMode::Unknown => 2,
     };
-    lost(its.flushes, than.flushes)
-        || order(its.data) < order(than.data)
-        || (its.journal == Journaling::None && than.journal != Journaling::None)
-        || lost(its.checksums_data, than.checksums_data)
-        || lost(its.checksums_metadata, than.checksums_metadata)
-        || lost(its.copy_on_write, than.copy_on_write)
+    let respects = |than: &Durability| {
+        [
+            lost(its.flushes, than.flushes),
+            order(its.data) < order(than.data),
+            its.journal == Journaling::None && than.journal != Journaling::None,
+            lost(its.checksums_data, than.checksums_data),
+            lost(its.checksums_metadata, than.checksums_metadata),
+            lost(its.copy_on_write, than.copy_on_write),
+        ]
+    };
+    let than: Vec<_> = than.iter().map(|than| respects(than)).collect();
+    (0..6).any(|respect| than.iter().all(|lost| lost[respect]))
 }
 
 #[cfg(test)]
@@ -520,6 +559,10 @@ mod tests {
         assert_eq!(values("mount.logbsize").as_deref(), Some("256k default"));
         assert_eq!(values("mount.noatime").as_deref(), Some("default"));
         assert_eq!(xfs.contender(&set(&[("mount.noatime", "default")])).mount, "logbsize=64k");
+        let own = ["mkfs.log_size=64m", "scheduler=bfq", "device.read_ahead=1M", "devices=2"].map(String::from);
+        let defaults = xfs.with(None, None, &own).expect("a subject").defaults();
+        let devices = Contender { axes: set(&[("devices", "2")]), ..Contender::plain("xfs") };
+        assert_eq!(defaults, Contender { label: axes::label(&devices), ..devices }, "at the same place");
     }
 
     #[test]
@@ -550,6 +593,14 @@ mod tests {
         let why = |value| reason(&searching("ext4", &[]).expect("a subject").filesystem, &data, value);
         assert!(why("journal").is_some_and(|why| why.contains("through the journal")));
         assert!(why("writeback").is_some_and(|why| why.contains("after its metadata")));
+        assert_eq!((why("ordered"), why("default")), (None, None), "they are not listed");
+        let ext4 = searching("ext4", &[]).expect("a subject").filesystem;
+        let flags =
+            [("mount.data", "writeback"), ("mount.commit", "90")].map(|(axis, value)| is_less_safe(&ext4, axis, value));
+        assert_eq!(flags, [true, true], "listed; all listed values are");
+        for (axis, value) in [("mount.data", "ordered"), ("mount.commit", "default"), ("mount.lazytime", "on")] {
+            assert!(!is_less_safe(&ext4, axis, value), "{axis}={value}: its class decides");
+        }
         assert!(searching("ext2", &["mkfs.block_size=1024"]).is_ok(), "named values need no list");
         let twice = searching("xfs", &["mkfs.log_size=64m", "mkfs.log_size=512m"]).expect("a subject").factors(false);
         assert_eq!(twice.iter().map(|(factor, _)| factor.values.join(",")).collect::<Vec<_>>(), ["512m"], "the last");
@@ -574,10 +625,14 @@ mod tests {
             journal: Journaling::Metadata,
             ..Durability::unknown()
         };
-        let weaker = |its: Durability| is_weaker(&its, &class);
+        let weaker = |its: Durability| is_weaker(&its, &[&class]);
         assert!(weaker(Durability { flushes: Some(false), ..class.clone() }));
         assert!(weaker(Durability { data: DataMode::Writeback, ..class.clone() }));
         assert!(weaker(Durability { journal: Journaling::None, ..class.clone() }));
         assert!(!weaker(Durability { data: DataMode::Atomic, journal: Journaling::Data, ..class.clone() }));
+        let mixed = Durability { data: DataMode::Atomic, flushes: Some(false), ..class.clone() };
+        let its = Durability { flushes: Some(false), ..class.clone() };
+        assert!(is_weaker(&its, &[&mixed]) && is_weaker(&its, &[&class]));
+        assert!(!is_weaker(&its, &[&mixed, &class]), "each in another respect");
     }
 }
