@@ -1,7 +1,8 @@
 //! What the confirmation allows to claim.
 //! In: a set of options against the baseline, from rounds that took no part in the search. Out: a [`Decision`].
-//! The rounds are fixed before they begin, so the interval needs no correction for looks. With one goal only the winner is claimed, which
-//! needs none for several comparisons; with several goals every finalist is claimed in each of them (Bonferroni).
+//! The rounds are fixed before they begin, so the interval needs no correction for looks. With one goal the winner is claimed, and only if
+//! it gains the winner with fewer options, which needs none for several comparisons; with several goals every finalist is claimed in each
+//! of them (Bonferroni).
 
 use crate::race::Measured;
 

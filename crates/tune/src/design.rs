@@ -13,6 +13,9 @@ pub const MOST_FACTORS: usize = 23;
 const FIRST_ROWS: [&str; 6] =
     ["++-", "+++-+--", "++-+++---+-", "++++-+-++--+---", "++--++++-+-+----++-", "+++++-+-++--++--+-+----"];
 
+/// Variances below this count as this, so that results without scatter have a finite weight.
+const NO_SCATTER: f64 = 1e-12;
+
 /// The smallest design for so many factors: for each run, whether each factor is at its second level. In the last run none is.
 /// Factors above [`MOST_FACTORS`] get no column.
 pub fn plackett_burman(factors: usize) -> Vec<Vec<bool>> {
@@ -64,21 +67,28 @@ pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Vec
         rows.push([1.0].into_iter().chain((0..factors).map(level)).collect::<Vec<f64>>());
         values.push(value);
     }
-    let size = factors + 1;
-    let sum = |of: &dyn Fn(&[f64]) -> f64| rows.iter().map(|row| of(row)).sum::<f64>();
-    let products = (0..size).map(|i| (0..size).map(|j| sum(&|row| row[i] * row[j])).collect()).collect();
-    let inverse = inverted(products);
-    let target: Vec<f64> =
-        (0..size).map(|i| rows.iter().zip(&values).map(|(row, value)| row[i] * value).sum()).collect();
     // The result of a set is a difference to the baseline, which has the same scatter: half of the variance is the set's own.
     let scatter = noise.iter().sum::<f64>() / noise.len().max(1) as f64;
-    (1..size)
-        .map(|i| {
-            let row = inverse[i].as_ref()?;
-            let log = row.iter().zip(&target).map(|(one, other)| one * other).sum();
-            Some(Effect { log, error: (scatter * row[i].max(0.0)).sqrt() })
-        })
-        .collect()
+    let weights = vec![scatter.max(NO_SCATTER).recip(); rows.len()];
+    fitted(&rows, &values, &weights).into_iter().skip(1).collect()
+}
+
+/// Coefficients of a linear model by weighted least squares, one for each column of `rows`; weights are inverse variances of the values.
+/// `None`: the rows do not tell the column from others.
+pub(crate) fn fitted(rows: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Vec<Option<Effect>> {
+    let size = rows.first().map_or(0, Vec::len);
+    // Weights of about 1, so that what counts as zero does not depend on their unit.
+    let unit = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
+    let sum = |of: &dyn Fn(usize) -> f64| (0..rows.len()).map(|at| weights[at] / unit * of(at)).sum::<f64>();
+    let products = (0..size).map(|i| (0..size).map(|j| sum(&|at| rows[at][i] * rows[at][j])).collect()).collect();
+    let target: Vec<f64> = (0..size).map(|i| sum(&|at| rows[at][i] * values[at])).collect();
+    let inverse = inverted(products).into_iter().enumerate();
+    let effect = |(i, row): (usize, Option<Vec<f64>>)| {
+        let row = row?;
+        let log = row.iter().zip(&target).map(|(one, other)| one * other).sum();
+        Some(Effect { log, error: (row[i].max(0.0) / unit).sqrt() })
+    };
+    inverse.map(effect).collect()
 }
 
 /// The inverse of a symmetric matrix by Gauss and Jordan. Rows of unknowns that depend on earlier ones are `None`, and zero in the others.

@@ -11,6 +11,7 @@
 mod decision;
 mod design;
 mod race;
+mod reduce;
 mod search;
 mod space;
 

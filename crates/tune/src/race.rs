@@ -58,6 +58,14 @@ impl Scores {
         self.sums.get(set).map(|sums| sums.iter().map(|(weights, weighted)| weighted / weights).collect())
     }
 
+    /// All measured sets, each with its estimate in the first goal and the weight of that.
+    pub(crate) fn weighted(&self) -> impl Iterator<Item = (&Set, f64, f64)> {
+        self.sums.iter().filter_map(|(set, sums)| {
+            let (weight, weighted) = sums.first()?;
+            Some((set, weighted / weight, *weight))
+        })
+    }
+
     /// The best of these sets, best first; sets without a result are left out.
     pub fn best(&self, sets: &[Set], count: usize) -> Vec<Set> {
         let rounded = |mut logs: Vec<f64>| {

@@ -5,12 +5,17 @@
 use crate::decision::{Decision, decide};
 use crate::design::{self, Effect, MOST_FACTORS};
 use crate::race::{self, MOST_CANDIDATES, Measured, Scores};
+use crate::reduce;
 use crate::space::{Set, Space};
 
 /// Share of the budget for the screening.
 const SCREEN: f64 = 0.35;
 /// Share that is kept for the confirmation; the race gets the rest.
 const CONFIRM: f64 = 0.35;
+/// Pilots at most: another one where the time is too short for all options by the one before, which may have been slow by chance.
+const PILOTS: u32 = 2;
+/// Share of the budget that may be spent before another pilot.
+const PILOT: f64 = 0.25;
 /// Least and most rounds of a screening.
 const SCREEN_ROUNDS: (u32, u32) = (2, 8);
 /// Least rounds of two sets, whose scatter no other set shows.
@@ -23,8 +28,8 @@ const CONFIRM_ROUNDS: (u32, u32) = (5, 30);
 /// What a stage is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageKind {
-    /// One trial of the baseline, for its time.
-    Pilot,
+    /// One trial of the baseline, for its time; the number of the trial, from 1.
+    Pilot(u32),
     /// Which factors matter.
     Screen,
     /// Which sets are best; the number of the look, from 1.
@@ -37,12 +42,17 @@ impl StageKind {
     /// Name for files and sentences: `race-2`.
     pub fn name(self) -> String {
         match self {
-            Self::Pilot => "pilot".into(),
+            Self::Pilot(1) => "pilot".into(),
+            Self::Pilot(trial) => format!("pilot-{trial}"),
             Self::Screen => "screen".into(),
             Self::Race(look) => format!("race-{look}"),
             Self::Confirm => "confirm".into(),
         }
     }
+}
+
+fn pilot(number: u32) -> Stage {
+    Stage { kind: StageKind::Pilot(number), sets: vec![Set::new()], rounds: 1, seconds: None }
 }
 
 /// What is measured next.
@@ -80,10 +90,17 @@ pub struct Confirmed {
     pub decisions: Vec<Decision>,
 }
 
+impl Confirmed {
+    /// Whether it has some of the options of another set, and no others.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.set.len() < other.set.len() && self.set.iter().all(|(axis, value)| other.set.get(axis) == Some(value))
+    }
+}
+
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// The finalists, the best of the search first; never empty.
+    /// The finalists, the best of the search first, or the same set with fewer options if it gains as well; never empty.
     pub sets: Vec<Confirmed>,
     /// Rounds of the confirmation.
     pub rounds: u32,
@@ -113,7 +130,6 @@ impl Search {
             return Err("no option is left to try".into());
         }
         let no_time_for = space.factors.split_off(space.factors.len().min(MOST_FACTORS));
-        let pilot = Stage { kind: StageKind::Pilot, sets: vec![Set::new()], rounds: 1, seconds: None };
         Ok(Self {
             space,
             terms,
@@ -121,7 +137,7 @@ impl Search {
             scores: Scores::new(terms.margin.ln_1p()),
             effects: Vec::new(),
             no_time_for: no_time_for.into_iter().map(|factor| factor.axis).collect(),
-            stage: Some(pilot),
+            stage: Some(pilot(1)),
             outcome: None,
         })
     }
@@ -158,20 +174,33 @@ impl Search {
         let Some(stage) = self.stage.take() else { return Ok(()) };
         self.terms.spent += seconds;
         let trial = seconds / (f64::from(stage.rounds) * stage.sets.len() as f64);
-        // The pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
-        let is_first = matches!(stage.kind, StageKind::Pilot | StageKind::Screen);
-        self.trial = if is_first { trial } else { trial.max(self.trial) };
+        // A pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
+        self.trial = match stage.kind {
+            StageKind::Pilot(1) | StageKind::Screen => trial,
+            StageKind::Pilot(_) => trial.min(self.trial),
+            _ => trial.max(self.trial),
+        };
         let shown = stage.sets.iter().zip(results).filter(|(set, _)| !set.is_empty());
         let shown: Vec<(&Set, &[Measured])> =
             shown.filter_map(|(set, result)| Some((set, result.as_deref()?))).collect();
-        if stage.kind != StageKind::Pilot && shown.is_empty() {
+        let is_pilot = matches!(stage.kind, StageKind::Pilot(_));
+        if !is_pilot && shown.is_empty() {
             return Err(format!("no set of options has results in the stage {}", stage.kind.name()));
         }
         if stage.kind != StageKind::Confirm {
             shown.iter().for_each(|(set, results)| self.scores.add(set, results));
         }
         match stage.kind {
-            StageKind::Pilot => self.screen()?,
+            StageKind::Pilot(number) => {
+                let before = self.clone();
+                let screened = self.screen();
+                let fits = screened.is_ok() && self.space.factors.len() == before.space.factors.len();
+                if number < PILOTS && !fits && self.terms.spent <= PILOT * self.terms.budget {
+                    *self = Self { stage: Some(pilot(number + 1)), ..before };
+                } else {
+                    screened?;
+                }
+            }
             StageKind::Screen => {
                 let of_goal = |goal: usize| {
                     let results: Vec<Option<Measured>> =
@@ -244,16 +273,22 @@ impl Search {
         let rounds = self.rounds(time, self.confirmed(), CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
         // Without a race some were not measured: then the estimated effects decide, in whose order they come.
         let measured = self.scores.best(&finalists, self.finalists());
-        let ordered = if measured.len() == finalists.len() { measured } else { finalists };
+        let mut ordered = if measured.len() == finalists.len() { measured } else { finalists };
+        if let (Some(best), 1) = (ordered.first(), self.terms.goals) {
+            let reduced = reduce::reduced(&self.space, &self.scores, best, self.terms.margin.ln_1p());
+            ordered.truncate(if reduced.is_some() { 1 } else { ordered.len() });
+            ordered.extend(reduced);
+        }
         let sets = [Set::new()].into_iter().chain(ordered).collect();
         self.stage = Some(self.planned(StageKind::Confirm, sets, rounds));
     }
 
     fn concluded(&self, stage: &Stage, shown: &[(&Set, &[Measured])]) -> Result<Outcome, String> {
         let Terms { margin, goals, .. } = self.terms;
-        // With one goal only the best set of the search is claimed.
+        // With one goal the best set of the search is claimed. If it gains, so may the same set with fewer options: a fixed sequence of
+        // tests needs no correction for the claims of gains.
         let claims = if goals > 1 { (stage.sets.len() - 1) * goals } else { 1 };
-        let sets: Vec<Confirmed> = shown
+        let mut sets: Vec<Confirmed> = shown
             .iter()
             .map(|(set, results)| Confirmed {
                 set: (*set).clone(),
@@ -262,6 +297,13 @@ impl Search {
             .collect();
         if goals == 1 && sets.first().is_none_or(|first| first.set != stage.sets[1]) {
             return Err("the best set of options has no result in the confirmation".into());
+        }
+        if let ([first, second], 1) = (&sets[..], goals) {
+            let (all, fewer) = (first.decisions[0], second.decisions[0]);
+            let is_level = fewer.ratio * (1.0 + margin) >= all.ratio;
+            if second.is_within(first) && all.gain && fewer.gain && is_level {
+                sets.swap(0, 1);
+            }
         }
         Ok(Outcome { sets, rounds: stage.rounds })
     }
@@ -393,6 +435,45 @@ mod tests {
         let found = searched(1, &truth, 1);
         assert_eq!(found.sets[0].set.get("mount.00").map(String::as_str), Some("1"));
         assert!(found.sets[0].decisions[0].gain && found.sets[1].decisions[0].loss, "{found:?}");
+    }
+
+    #[test]
+    fn of_level_sets_the_one_with_the_fewest_options_is_named() {
+        let truth = |set: &Set| if set.get("mount.04").is_some_and(|value| value == "1") { 1.3_f64.ln() } else { 0.0 };
+        let found: Vec<Outcome> = (200..240).map(|seed| searched(11, &truth, seed)).collect();
+        let only = found.iter().filter(|one| one.sets[0].set.len() == 1).count();
+        assert!(only >= 30, "{only} of 40");
+        assert!(found.iter().filter(|one| one.sets.len() > 1 && one.sets[0].is_within(&one.sets[1])).count() >= 20);
+        let covered = |one: &&Outcome| (one.sets[0].decisions[0].low..=one.sets[0].decisions[0].high).contains(&1.3);
+        assert!(found.iter().filter(covered).count() >= 35);
+    }
+
+    #[test]
+    fn options_that_gain_only_together_stay_together() {
+        let is_at = |set: &Set, axis: &str| set.get(axis).is_some_and(|value| value == "1");
+        // Each by itself costs what both together gain, so neither has a share of its own.
+        let truth = |set: &Set| match (is_at(set, "mount.01"), is_at(set, "mount.02")) {
+            (true, true) => 0.3,
+            (false, false) => 0.0,
+            _ => -0.3,
+        };
+        let both = |one: &&Outcome| is_at(&one.sets[0].set, "mount.01") && is_at(&one.sets[0].set, "mount.02");
+        let gains: Vec<Outcome> =
+            (0..20).map(|seed| searched(6, &truth, seed)).filter(|one| one.sets[0].decisions[0].gain).collect();
+        assert!(gains.len() >= 10 && gains.iter().all(|one| both(&one)), "{} gains", gains.len());
+    }
+
+    #[test]
+    fn a_pilot_that_was_slow_by_chance_leaves_no_option_out() {
+        let mut search = Search::new(space(6), terms(120.0)).expect("a space");
+        search.take(&[None], 25.0).expect("another pilot");
+        assert_eq!(search.stage().map(|stage| stage.kind), Some(StageKind::Pilot(2)));
+        search.take(&[None], 1.0).expect("it goes on");
+        assert!(search.stage().is_some_and(|stage| stage.kind == StageKind::Screen && stage.rounds >= 3));
+        assert!(search.no_time_for().is_empty());
+        let mut slow = Search::new(space(1), terms(120.0)).expect("a space");
+        slow.take(&[None], 25.0).expect("another pilot");
+        assert!(slow.take(&[None], 25.0).expect_err("slow indeed").contains("one trial takes 25 s"));
     }
 
     #[test]

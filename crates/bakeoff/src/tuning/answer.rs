@@ -46,7 +46,7 @@ pub struct Tuned {
     gain: bool,
     /// The best options found, against the baseline; with several goals, of the choices (without one, of all sets) those estimated best in the first.
     best: Found,
-    /// The second best; null if there is none, and with several goals.
+    /// The other confirmed set: the best one's with more or fewer options, or the second best; null if there is none, and with several goals.
     runner_up: Option<Found>,
     /// All sets of options in the confirmation: the choices first, each group in the order of the search.
     sets: Vec<Found>,
@@ -64,7 +64,7 @@ pub struct Tuned {
     searched: Vec<Searched>,
     /// Values left out before the search, and options that the budget left no time for: sentences.
     left_out: Vec<String>,
-    /// What the best options give up after a crash: sentences; empty unless less safe options were allowed.
+    /// What the best options give up after a crash: sentences; empty unless less safe options were allowed, or the user's are safer than the defaults.
     gives_up: Vec<String>,
     /// Stages in their order.
     stages: Vec<StageView>,
@@ -99,7 +99,7 @@ struct Found {
     fstab: String,
     /// Commands that set the disk's queue, with DISK for its name in /sys/block; empty if it stays as it is.
     queue: Vec<String>,
-    /// What it gives up after a crash: sentences; empty unless less safe options were allowed.
+    /// What it gives up after a crash: sentences; empty unless less safe options were allowed, or the user's are safer than the defaults.
     gives_up: Vec<String>,
 }
 
@@ -151,7 +151,7 @@ struct EffectIn {
 /// A stage of the search.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StageView {
-    /// `pilot`, `screen`, `race-1` ..., `confirm`.
+    /// `pilot`, `pilot-2` if the first was slow, `screen`, `race-1` ..., `confirm`.
     pub name: String,
     /// Sets of options, the baseline included.
     pub sets: usize,
@@ -240,7 +240,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The set that is named first: with one goal the winner of the search, with several the choice that is best in the first goal.
+    /// The set that is named first: with one goal the first of the outcome, with several the choice that is best in the first goal.
     fn best(&self) -> usize {
         if self.goals.len() == 1 {
             return 0;
@@ -260,7 +260,7 @@ impl Answer<'_> {
         sets.into_iter()
     }
 
-    /// Sets that remain a choice beside the baseline; with one goal only the winner may be one.
+    /// Sets that remain a choice beside the baseline; with one goal only the first may be one.
     fn choices(&self) -> Vec<usize> {
         let sets = &self.outcome.sets[..if self.goals.len() > 1 { self.outcome.sets.len() } else { 1 }];
         let decisions: Vec<Vec<Decision>> = sets.iter().map(|one| one.decisions.clone()).collect();

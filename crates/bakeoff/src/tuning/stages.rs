@@ -98,7 +98,7 @@ impl Stages<'_> {
         }
         let all = samples::Time::of(trials).map_or(0.0, |time| time.all);
         // A pilot that was disturbed and repeated would make every later trial look twice as long.
-        let seconds = if stage.kind == StageKind::Pilot { all / trials.len().max(1) as f64 } else { all };
+        let seconds = if matches!(stage.kind, StageKind::Pilot(_)) { all / trials.len().max(1) as f64 } else { all };
         Ok(Some(Done { results: self.results(stage, &material)?, seconds, database }))
     }
 

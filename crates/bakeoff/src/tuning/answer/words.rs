@@ -53,7 +53,7 @@ impl Tuned {
     /// The confirmed sets with the names that they have in the picture.
     fn named(&self) -> Vec<(String, &Found)> {
         if self.goals.len() == 1 {
-            let names = ["best set", "second in the search"];
+            let names = ["best set", self.other().0];
             return names.into_iter().map(str::to_owned).zip(&self.sets).collect();
         }
         let numbered = self.sets.iter().enumerate();
@@ -137,10 +137,8 @@ impl Tuned {
             out.push_str(&text::wrapped(&format!("Less safe: {sentence}"), width, "  ", "  "));
         }
         if let Some(second) = &self.runner_up {
-            let line = format!(
-                "Second in the search: {}: {:.2}x ({:.2} to {:.2}).",
-                second.options, second.ratio, second.low, second.high
-            );
+            let Found { options, ratio, low, high, .. } = second;
+            let line = format!("{}: {options}: {ratio:.2}x ({low:.2} to {high:.2}).", self.other().1);
             out.push_str(&text::wrapped(&line, width, "", "  "));
         }
         if self.gain {
@@ -148,6 +146,24 @@ impl Tuned {
             self.best.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
         }
         out
+    }
+
+    /// What the confirmed set beside the best one is, in a picture and before a sentence.
+    fn other(&self) -> (&'static str, String) {
+        let Some(other) = &self.runner_up else { return ("", String::new()) };
+        let is_within =
+            |one: &Found, other: &Found| one.axes.iter().all(|(axis, value)| other.axes.get(axis) == Some(value));
+        let is_level = (other.ratio / self.best.ratio).ln().abs() <= self.margin.ln_1p();
+        let gains = other.by_goal.iter().any(|one| one.gain);
+        if is_within(&self.best, other) {
+            let level = format!(", estimated within {:.0} % of it", self.margin * 100.0);
+            ("with more changes", format!("With more changes{}", if self.gain && is_level { &level } else { "" }))
+        } else if is_within(other, &self.best) {
+            let why = if !self.gain && gains { ", not claimed since the whole set is not shown to gain" } else { "" };
+            ("with fewer changes", format!("With fewer changes{why}"))
+        } else {
+            ("second in the search", "Second in the search".into())
+        }
     }
 
     /// What the sets are held against, and the advice to stay with it.
@@ -278,6 +294,34 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("  mkfs.xfs -l size=256m DEVICE\n  DEVICE  MOUNTPOINT"), "{shown}");
+    }
+
+    #[test]
+    fn the_other_set_is_named_by_what_it_has_beside_the_best() {
+        let set = |axes: &[&str]| -> Set { axes.iter().map(|axis| ((*axis).to_owned(), "on".to_owned())).collect() };
+        let shown = |low: f64, (best, other): (&[&str], &[&str]), ratio: f64| {
+            let mut tuned = tuned(1.24, low, 1.33);
+            tuned.best.axes = set(best);
+            let speed = in_goal(Goal::Speed, ratio, ratio - 0.05, ratio + 0.05);
+            let other = Found { axes: set(other), ..found("mkfs.xfs -x", vec![speed]) };
+            tuned.sets.push(other.clone());
+            tuned.runner_up = Some(other);
+            tuned.text(200)
+        };
+        let (more, fewer) = ((&["a"][..], &["a", "b"][..]), (&["a", "b"][..], &["a"][..]));
+        let level = shown(1.15, more, 1.25);
+        let of_other = "mkfs.xfs -x: 1.25x (1.20 to 1.30).\n";
+        assert!(level.contains(&format!("\nWith more changes, estimated within 3 % of it: {of_other}")), "{level}");
+        assert!(level.contains("with more changes "), "in the picture: {level}");
+        for (low, ratio) in [(1.15, 1.4), (1.15, 1.1), (1.0, 1.25)] {
+            assert!(shown(low, more, ratio).contains("\nWith more changes: mkfs.xfs -x: "), "{low}, {ratio}");
+        }
+        assert!(shown(1.15, fewer, 1.25).contains(&format!("\nWith fewer changes: {of_other}")));
+        let unclaimed = shown(1.0, fewer, 1.25);
+        assert!(
+            unclaimed.contains(&format!("changes, not claimed since the whole set is not shown to gain: {of_other}"))
+        );
+        assert!(shown(1.15, (&["a", "b"], &["c"]), 1.25).contains(&format!("\nSecond in the search: {of_other}")));
     }
 
     #[test]
