@@ -3,14 +3,15 @@
 //! A race ranks sets by their speed alone, so its winner also has options that do nothing. Each option's own share is fitted to all sets
 //! that were measured; that ignores interactions, which the confirmation then shows: there the smaller set has to be level with the whole one.
 
-use crate::design::{Effect, fitted};
+use crate::design::fitted;
 use crate::race::Scores;
 use crate::space::{Factor, Set, Space};
 
-/// Share of the margin that an option must gain to stay, and standard errors that its gain must be above nothing.
-const STAYS: (f64, f64) = (0.5, 2.0);
+/// Share of the margin that an option must gain to stay, and up to which the smaller set may be slower. In simulations of small budgets a
+/// larger share lost more speed than the search had found, and so did asking for a gain of two standard errors.
+const LITTLE: f64 = 0.5;
 
-/// The set without options that are not shown to gain, or gain less than half the margin (natural logarithm); `None` if it would keep all or none.
+/// The set without options that gain less than half the margin (natural logarithm); `None` if it would keep all or none.
 pub(crate) fn reduced(space: &Space, scores: &Scores, set: &Set, margin: f64) -> Option<Set> {
     let measured: Vec<(&Set, f64, f64)> = scores.weighted().collect();
     let all = |factor: usize| (0..space.factors[factor].values.len()).map(move |value| (factor, value));
@@ -19,21 +20,24 @@ pub(crate) fn reduced(space: &Space, scores: &Scores, set: &Set, margin: f64) ->
         let level = |(factor, value): &(usize, usize)| f64::from(u8::from(space.has(set, *factor, *value)));
         [1.0].into_iter().chain(columns.iter().map(level)).collect::<Vec<f64>>()
     };
-    // Of the variance of a difference to the baseline half is the set's own. The baselines of several stages serve as one, so errors are rough.
+    // The baseline by itself, in as many rounds as an average set.
     let weight = measured.iter().map(|(.., weight)| weight).sum::<f64>() / measured.len().max(1) as f64;
     let baseline = Set::new();
-    let all = measured.iter().copied().chain([(&baseline, 0.0, weight)]);
-    let rows: Vec<(&Set, f64, f64)> = all.map(|(set, log, weight)| (set, log, 2.0 * weight)).collect();
+    let rows: Vec<(&Set, f64, f64)> = measured.iter().copied().chain([(&baseline, 0.0, weight)]).collect();
     let of = |at: fn(&(&Set, f64, f64)) -> f64| rows.iter().map(at).collect::<Vec<f64>>();
     let shares = fitted(&rows.iter().map(|(set, ..)| row(set)).collect::<Vec<_>>(), &of(|row| row.1), &of(|row| row.2));
-    let gains = |share: Effect| share.log > (STAYS.0 * margin).max(STAYS.1 * share.error);
-    let stays = |column: usize| shares[column + 1].is_none_or(gains);
+    let stays = |column: usize| shares[column + 1].is_none_or(|share| share.log > LITTLE * margin);
     let kept = columns.iter().enumerate().filter(|(at, (factor, value))| space.has(set, *factor, *value) && stays(*at));
     let factors: Vec<&Factor> = kept.map(|(_, (factor, _))| &space.factors[*factor]).collect();
     let is_kept = |axis: &String| factors.iter().any(|one| one.axis == *axis || one.needs.contains_key(axis));
     let smaller: Set =
         set.iter().filter(|(axis, _)| is_kept(axis)).map(|(axis, value)| (axis.clone(), value.clone())).collect();
     (!smaller.is_empty() && smaller.len() < set.len() && !space.is_excluded(&smaller)).then_some(smaller)
+}
+
+/// Whether a smaller set is level with the whole one, by their ratios to the baseline; `margin` as a share.
+pub(crate) fn is_level(smaller: f64, whole: f64, margin: f64) -> bool {
+    smaller * (1.0 + LITTLE * margin) >= whole
 }
 
 #[cfg(test)]

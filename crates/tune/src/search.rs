@@ -300,7 +300,7 @@ impl Search {
         }
         if let ([first, second], 1) = (&sets[..], goals) {
             let (all, fewer) = (first.decisions[0], second.decisions[0]);
-            let is_level = fewer.ratio * (1.0 + margin) >= all.ratio;
+            let is_level = reduce::is_level(fewer.ratio, all.ratio, margin);
             if second.is_within(first) && all.gain && fewer.gain && is_level {
                 sets.swap(0, 1);
             }
@@ -442,7 +442,8 @@ mod tests {
         let truth = |set: &Set| if set.get("mount.04").is_some_and(|value| value == "1") { 1.3_f64.ln() } else { 0.0 };
         let found: Vec<Outcome> = (200..240).map(|seed| searched(11, &truth, seed)).collect();
         let only = found.iter().filter(|one| one.sets[0].set.len() == 1).count();
-        assert!(only >= 30, "{only} of 40");
+        let options: usize = found.iter().map(|one| one.sets[0].set.len()).sum();
+        assert!(only >= 20 && options <= 80, "{only} of 40 have that option alone, {options} options in all");
         assert!(found.iter().filter(|one| one.sets.len() > 1 && one.sets[0].is_within(&one.sets[1])).count() >= 20);
         let covered = |one: &&Outcome| (one.sets[0].decisions[0].low..=one.sets[0].decisions[0].high).contains(&1.3);
         assert!(found.iter().filter(covered).count() >= 35);
