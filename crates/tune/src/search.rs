@@ -6,7 +6,7 @@ use crate::decision::{Decision, decide};
 use crate::design::{self, Effect, MOST_FACTORS};
 use crate::race::{self, MOST_CANDIDATES, Measured, Scores};
 use crate::reduce;
-use crate::space::{Set, Space};
+use crate::space::{Set, Space, is_within};
 
 /// Share of the budget for the screening.
 const SCREEN: f64 = 0.35;
@@ -88,13 +88,6 @@ pub struct Confirmed {
     pub set: Set,
     /// It against the baseline, in each goal.
     pub decisions: Vec<Decision>,
-}
-
-impl Confirmed {
-    /// Whether it has some of the options of another set, and no others.
-    pub fn is_within(&self, other: &Self) -> bool {
-        self.set.len() < other.set.len() && self.set.iter().all(|(axis, value)| other.set.get(axis) == Some(value))
-    }
 }
 
 /// What a search found.
@@ -301,7 +294,7 @@ impl Search {
         if let ([first, second], 1) = (&sets[..], goals) {
             let (all, fewer) = (first.decisions[0], second.decisions[0]);
             let is_level = reduce::is_level(fewer.ratio, all.ratio, margin);
-            if second.is_within(first) && all.gain && fewer.gain && is_level {
+            if is_within(&second.set, &first.set) && all.gain && fewer.gain && is_level {
                 sets.swap(0, 1);
             }
         }
@@ -444,7 +437,10 @@ mod tests {
         let only = found.iter().filter(|one| one.sets[0].set.len() == 1).count();
         let options: usize = found.iter().map(|one| one.sets[0].set.len()).sum();
         assert!(only >= 20 && options <= 80, "{only} of 40 have that option alone, {options} options in all");
-        assert!(found.iter().filter(|one| one.sets.len() > 1 && one.sets[0].is_within(&one.sets[1])).count() >= 20);
+        assert!(
+            found.iter().filter(|one| one.sets.len() > 1 && is_within(&one.sets[0].set, &one.sets[1].set)).count()
+                >= 20
+        );
         let covered = |one: &&Outcome| (one.sets[0].decisions[0].low..=one.sets[0].decisions[0].high).contains(&1.3);
         assert!(found.iter().filter(covered).count() >= 35);
     }

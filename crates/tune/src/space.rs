@@ -12,6 +12,11 @@ const ANY: &str = "*";
 /// A combination of options: the value of each axis that differs from the baseline.
 pub type Set = BTreeMap<String, String>;
 
+/// Whether a set has some of the options of another one, and no others.
+pub fn is_within(set: &Set, other: &Set) -> bool {
+    set.len() < other.len() && set.iter().all(|(axis, value)| other.get(axis) == Some(value))
+}
+
 /// One option with the values worth trying.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Factor {

@@ -9,7 +9,7 @@ use report::effects::{self, Effect, Effects};
 use report::view::plural;
 use std::path::Path;
 use system::create::Folder;
-use tune::Decision;
+use tune::{Decision, is_within};
 
 /// Standard errors on each side of a 95 % interval of an effect; its errors are pooled over the sets, so the normal distribution serves.
 const ERRORS: f64 = 1.96;
@@ -151,14 +151,12 @@ impl Tuned {
     /// What the confirmed set beside the best one is, in a picture and before a sentence.
     fn other(&self) -> (&'static str, String) {
         let Some(other) = &self.runner_up else { return ("", String::new()) };
-        let is_within =
-            |one: &Found, other: &Found| one.axes.iter().all(|(axis, value)| other.axes.get(axis) == Some(value));
         let is_level = (other.ratio / self.best.ratio).ln().abs() <= self.margin.ln_1p();
         let gains = other.by_goal.iter().any(|one| one.gain);
-        if is_within(&self.best, other) {
+        if is_within(&self.best.axes, &other.axes) {
             let level = format!(", estimated within {:.0} % of it", self.margin * 100.0);
             ("with more changes", format!("With more changes{}", if self.gain && is_level { &level } else { "" }))
-        } else if is_within(other, &self.best) {
+        } else if is_within(&other.axes, &self.best.axes) {
             let why = if !self.gain && gains { ", not claimed since the whole set is not shown to gain" } else { "" };
             ("with fewer changes", format!("With fewer changes{why}"))
         } else {
