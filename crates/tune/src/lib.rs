@@ -18,5 +18,5 @@ mod space;
 pub use decision::{Decision, choices, decide};
 pub use design::{Effect, MOST_FACTORS, effects, plackett_burman, screen};
 pub use race::{Measured, Scores};
-pub use search::{Confirmed, Outcome, Search, Stage, StageKind, Terms};
+pub use search::{Budget, Confirmed, Outcome, Search, Stage, StageKind, Terms};
 pub use space::{Factor, MOST_VALUES, Set, Space, is_within};

@@ -1,5 +1,5 @@
-//! The course of a search: one stage after the other, within a time budget.
-//! In: a [`Space`], seconds, and the results of each stage. Out: the next [`Stage`], or the [`Outcome`].
+//! The course of a search: one stage after the other, within a budget of time or of trials.
+//! In: a [`Space`], the budget, and the results of each stage. Out: the next [`Stage`], or the [`Outcome`].
 //! Every decision follows from results and their durations alone, so a search that is repeated with stored results takes the same course.
 
 use crate::decision::{Decision, decide};
@@ -68,13 +68,25 @@ pub struct Stage {
     pub seconds: Option<f64>,
 }
 
+/// What a search may spend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Budget {
+    /// Time, however many trials fit into it.
+    Seconds {
+        /// Seconds for all of it.
+        all: f64,
+        /// Seconds that are spent before its first stage.
+        spent: f64,
+    },
+    /// Trials in all stages together, however long they take.
+    Trials(u32),
+}
+
 /// What a search is to keep to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
-    /// Seconds for all of it.
-    pub budget: f64,
-    /// Seconds that are spent before its first stage.
-    pub spent: f64,
+    /// What it may spend.
+    pub budget: Budget,
     /// The share up to which a difference does not matter, 0.03 for 3 %.
     pub margin: f64,
     /// How many results each set has: one for each goal.
@@ -104,11 +116,15 @@ pub struct Outcome {
 pub struct Search {
     space: Space,
     terms: Terms,
+    /// Seconds or trials that the budget has in all, and those that are spent.
+    budget: f64,
+    spent: f64,
+    /// Seconds of a trial.
     trial: f64,
     scores: Scores,
     /// By goal, then by factor.
     effects: Vec<Vec<Option<Effect>>>,
-    no_time_for: Vec<String>,
+    no_room_for: Vec<String>,
     stage: Option<Stage>,
     outcome: Option<Outcome>,
 }
@@ -122,14 +138,20 @@ impl Search {
         if space.factors.is_empty() {
             return Err("no option is left to try".into());
         }
-        let no_time_for = space.factors.split_off(space.factors.len().min(MOST_FACTORS));
+        let no_room_for = space.factors.split_off(space.factors.len().min(MOST_FACTORS));
+        let (budget, spent) = match terms.budget {
+            Budget::Seconds { all, spent } => (all, spent),
+            Budget::Trials(trials) => (f64::from(trials), 0.0),
+        };
         Ok(Self {
             space,
             terms,
+            budget,
+            spent,
             trial: 0.0,
             scores: Scores::new(terms.margin.ln_1p()),
             effects: Vec::new(),
-            no_time_for: no_time_for.into_iter().map(|factor| factor.axis).collect(),
+            no_room_for: no_room_for.into_iter().map(|factor| factor.axis).collect(),
             stage: Some(pilot(1)),
             outcome: None,
         })
@@ -145,9 +167,9 @@ impl Search {
         self.outcome.as_ref()
     }
 
-    /// Options that the budget left no time for, by their axes.
-    pub fn no_time_for(&self) -> &[String] {
-        &self.no_time_for
+    /// Options for which the budget is too small, by their axes.
+    pub fn no_room_for(&self) -> &[String] {
+        &self.no_room_for
     }
 
     /// The factors that are searched, each with its effect on every goal in the screening, if it was screened and shown.
@@ -165,8 +187,9 @@ impl Search {
     /// The search cannot go on; the sentence is for the user.
     pub fn take(&mut self, results: &[Option<Vec<Measured>>], seconds: f64) -> Result<(), String> {
         let Some(stage) = self.stage.take() else { return Ok(()) };
-        self.terms.spent += seconds;
-        let trial = seconds / (f64::from(stage.rounds) * stage.sets.len() as f64);
+        let trials = f64::from(stage.rounds) * stage.sets.len() as f64;
+        let trial = seconds / trials;
+        self.spent += if self.counts_trials() { trials } else { seconds };
         // A pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
         self.trial = match stage.kind {
             StageKind::Pilot(1) | StageKind::Screen => trial,
@@ -188,7 +211,8 @@ impl Search {
                 let before = self.clone();
                 let screened = self.screen();
                 let fits = screened.is_ok() && self.space.factors.len() == before.space.factors.len();
-                if number < PILOTS && !fits && self.terms.spent <= PILOT * self.terms.budget {
+                let may_be_chance = !self.counts_trials() && self.spent <= PILOT * self.budget;
+                if number < PILOTS && !fits && may_be_chance {
                     *self = Self { stage: Some(pilot(number + 1)), ..before };
                 } else {
                     screened?;
@@ -219,7 +243,7 @@ impl Search {
         loop {
             let sets = design::screen(&self.space);
             let least = if sets.len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
-            let rounds = self.rounds(SCREEN * self.terms.budget, sets.len(), (least, SCREEN_ROUNDS.1));
+            let rounds = self.rounds(SCREEN * self.budget, sets.len(), (least, SCREEN_ROUNDS.1));
             if let (Some(rounds), true) = (rounds, self.can_confirm()) {
                 self.stage = Some(self.planned(StageKind::Screen, sets, rounds));
                 return Ok(());
@@ -228,16 +252,15 @@ impl Search {
                 return Err(self.too_short());
             }
             let left_out = self.space.factors.pop();
-            self.no_time_for.extend(left_out.map(|factor| factor.axis));
+            self.no_room_for.extend(left_out.map(|factor| factor.axis));
         }
     }
 
     /// Plans the next look at candidates, the most promising of which come first; the confirmation, if no look is needed or affordable.
     fn race(&mut self, mut found: Vec<Set>, look: u32) {
-        let Terms { budget, spent, .. } = self.terms;
-        let time = budget - spent - CONFIRM * budget;
+        let left = self.budget - self.spent - CONFIRM * self.budget;
         found.truncate(MOST_CANDIDATES);
-        while found.len() > self.finalists() && self.seconds_of_race(found.len()) > time {
+        while found.len() > self.finalists() && self.cost_of_race(found.len()) > left {
             found.pop();
         }
         let looks = race::looks(found.len(), self.finalists());
@@ -245,25 +268,25 @@ impl Search {
             return self.confirm(found);
         }
         let contenders = found.len() + 1;
-        let rounds = self.rounds(time / f64::from(looks), contenders, RACE_ROUNDS).unwrap_or(RACE_ROUNDS.0);
+        let rounds = self.rounds(left / f64::from(looks), contenders, RACE_ROUNDS).unwrap_or(RACE_ROUNDS.0);
         let sets = [Set::new()].into_iter().chain(found).collect();
         self.stage = Some(self.planned(StageKind::Race(look), sets, rounds));
     }
 
-    /// Seconds of a race of so many candidates with the fewest rounds.
-    fn seconds_of_race(&self, mut count: usize) -> f64 {
+    /// What a race of so many candidates takes of the budget with the fewest rounds.
+    fn cost_of_race(&self, mut count: usize) -> f64 {
         let mut trials = 0;
         while count > self.finalists() {
             trials += RACE_ROUNDS.0 as usize * (count + 1);
             count = race::stay(count, self.finalists());
         }
-        trials as f64 * self.trial
+        trials as f64 * self.cost()
     }
 
-    /// Plans the confirmation of the finalists, best first, with all the time that is left.
+    /// Plans the confirmation of the finalists, best first, with all of the budget that is left.
     fn confirm(&mut self, finalists: Vec<Set>) {
-        let time = self.terms.budget - self.terms.spent;
-        let rounds = self.rounds(time, self.confirmed(), CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
+        let left = self.budget - self.spent;
+        let rounds = self.rounds(left, self.confirmed(), CONFIRM_ROUNDS).unwrap_or(CONFIRM_ROUNDS.0);
         // Without a race some were not measured: then the estimated effects decide, in whose order they come.
         let measured = self.scores.best(&finalists, self.finalists());
         let mut ordered = if measured.len() == finalists.len() { measured } else { finalists };
@@ -315,20 +338,33 @@ impl Search {
         Stage { kind, sets, rounds, seconds }
     }
 
-    /// Rounds of so many contenders that fit into a time; `None` if those are fewer than the least.
-    fn rounds(&self, seconds: f64, contenders: usize, (least, most): (u32, u32)) -> Option<u32> {
-        let fitting = (seconds / (self.trial * contenders as f64).max(1e-6)).floor();
+    fn counts_trials(&self) -> bool {
+        matches!(self.terms.budget, Budget::Trials(_))
+    }
+
+    /// What a trial takes of the budget.
+    fn cost(&self) -> f64 {
+        if self.counts_trials() { 1.0 } else { self.trial }
+    }
+
+    /// Rounds of so many contenders that fit into a share of the budget; `None` if those are fewer than the least.
+    fn rounds(&self, share: f64, contenders: usize, (least, most): (u32, u32)) -> Option<u32> {
+        let fitting = (share / (self.cost() * contenders as f64).max(1e-6)).floor();
         (fitting >= f64::from(least)).then(|| fitting.min(f64::from(most)) as u32)
     }
 
     fn can_confirm(&self) -> bool {
-        self.rounds(CONFIRM * self.terms.budget, self.confirmed(), CONFIRM_ROUNDS).is_some()
+        self.rounds(CONFIRM * self.budget, self.confirmed(), CONFIRM_ROUNDS).is_some()
     }
 
     fn too_short(&self) -> String {
-        let screening = self.trial * f64::from(2 * OF_TWO) / SCREEN;
-        let confirming = self.trial * f64::from(CONFIRM_ROUNDS.0) * self.confirmed() as f64 / CONFIRM;
-        let least = judge::duration((screening.max(confirming) * 1.05 / 60.0).ceil() * 60.0);
+        let screening = f64::from(2 * OF_TWO) / SCREEN;
+        let confirming = f64::from(CONFIRM_ROUNDS.0) * self.confirmed() as f64 / CONFIRM;
+        let trials = screening.max(confirming);
+        if self.counts_trials() {
+            return format!("the budget has too few trials for even one option: allow at least {}", trials.ceil());
+        }
+        let least = judge::duration((self.trial * trials * 1.05 / 60.0).ceil() * 60.0);
         let trial = judge::duration(self.trial);
         format!(
             "one trial takes {trial}, so the time is too short for even one option: allow at least {least}, or use less work"
@@ -348,7 +384,7 @@ mod tests {
     const MARGIN: f64 = 0.03;
 
     fn terms(budget: f64) -> Terms {
-        Terms { budget, spent: 0.0, margin: MARGIN, goals: 1 }
+        Terms { budget: Budget::Seconds { all: budget, spent: 0.0 }, margin: MARGIN, goals: 1 }
     }
 
     fn space(factors: usize) -> Space {
@@ -467,7 +503,7 @@ mod tests {
         assert_eq!(search.stage().map(|stage| stage.kind), Some(StageKind::Pilot(2)));
         search.take(&[None], 1.0).expect("it goes on");
         assert!(search.stage().is_some_and(|stage| stage.kind == StageKind::Screen && stage.rounds >= 3));
-        assert!(search.no_time_for().is_empty());
+        assert!(search.no_room_for().is_empty());
         let mut slow = Search::new(space(1), terms(120.0)).expect("a space");
         slow.take(&[None], 25.0).expect("another pilot");
         assert!(slow.take(&[None], 25.0).expect_err("slow indeed").contains("one trial takes 25 s"));
@@ -502,8 +538,8 @@ mod tests {
             search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
         }
         assert!(spent <= 120.0, "{spent}");
-        assert!(search.no_time_for().contains(&"mount.10".to_owned()), "{:?}", search.no_time_for());
-        assert_eq!(search.effects().count() + search.no_time_for().len(), 11);
+        assert!(search.no_room_for().contains(&"mount.10".to_owned()), "{:?}", search.no_room_for());
+        assert_eq!(search.effects().count() + search.no_room_for().len(), 11);
     }
 
     #[test]
@@ -512,6 +548,27 @@ mod tests {
         let why = search.take(&[None], 30.0).expect_err("too short");
         assert!(why.contains("one trial takes 30 s") && why.contains("allow at least"), "{why}");
         assert!(Search::new(Space::default(), terms(60.0)).is_err());
+    }
+
+    #[test]
+    fn a_budget_of_trials_is_kept_however_long_they_take() {
+        let of_trials = |trials| Terms { budget: Budget::Trials(trials), ..terms(0.0) };
+        for (trials, seconds) in [(48, 0.1), (48, 100.0), (57, 1.0), (90, 1.0), (43, 1.0)] {
+            let mut search = Search::new(space(6), of_trials(trials)).expect("a space");
+            let (mut spent, mut rng) = (0, SmallRng::seed_from_u64(3));
+            while let Some(stage) = search.stage().cloned() {
+                let count = stage.sets.len() as u32 * stage.rounds;
+                spent += count;
+                let estimated = stage.seconds.unwrap_or(seconds);
+                assert!((estimated - seconds * f64::from(count)).abs() < 1e-6 || count == 1, "{estimated}");
+                search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds * f64::from(count)).expect("it goes on");
+            }
+            assert!((trials - 3..=trials).contains(&spent), "{spent} of {trials}");
+        }
+        let mut few = Search::new(space(1), of_trials(42)).expect("a space");
+        let why = few.take(&[None], 1.0).expect_err("too few");
+        assert!(why.contains("allow at least 43"), "{why}");
+        assert_eq!(few.stage(), None);
     }
 
     #[test]

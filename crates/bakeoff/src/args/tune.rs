@@ -68,8 +68,8 @@ pub struct TuneArgs {
     /// Also try options with which a crash may lose or damage more
     #[arg(long)]
     pub allow_less_safe: bool,
-    /// Time for the whole search, such as 20m or 2h
-    #[arg(long, value_name = "TIME", default_value = "20m")]
+    /// Time for the whole search, such as 20m or 2h, or its number of trials, such as 96trials
+    #[arg(long, value_name = "BUDGET", default_value = "20m")]
     pub budget: String,
     /// Folder for the databases of all stages and the plan; the same command continues an interrupted search in it [default: bakeoff-tune-FILESYSTEM]
     #[arg(short, long, value_name = "FOLDER")]

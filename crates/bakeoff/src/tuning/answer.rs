@@ -62,7 +62,7 @@ pub struct Tuned {
     queue: Vec<String>,
     /// Options that were searched.
     searched: Vec<Searched>,
-    /// Values left out before the search, and options that the budget left no time for: sentences.
+    /// Values left out before the search, and options for which the budget is too small: sentences.
     left_out: Vec<String>,
     /// What the best options give up after a crash: sentences; empty unless less safe options were allowed, or the user's are safer than the defaults.
     gives_up: Vec<String>,
@@ -210,7 +210,8 @@ impl Answer<'_> {
                 other_goals: effects.collect(),
             }
         });
-        let late = search.no_time_for().iter().map(|axis| format!("{axis} is left out: the budget has no time for it"));
+        let late =
+            search.no_room_for().iter().map(|axis| format!("{axis} is left out: the budget is too small for it"));
         let mut workloads: Vec<String> = self.plan.works.iter().map(|work| work.name.clone()).collect();
         workloads.dedup();
         let best = sets[self.best()].clone();

@@ -12,7 +12,7 @@ use runner::Stop;
 use staging::{Registry, Where};
 use std::path::{Path, PathBuf};
 use system::create::Folder;
-use tune::{Search, Terms};
+use tune::{Budget, Search, Terms};
 use workload::quantity::parse_duration;
 
 /// Bytes of the image on which options are tried before a search on a device.
@@ -21,10 +21,12 @@ const TRIED_ON: u64 = 2 << 30;
 const TRIED_SECONDS: f64 = 0.5;
 /// The same in a virtual machine, which boots for each.
 const TRIED_IN_GUEST: f64 = 6.0;
+/// Most trials of a search.
+const MOST_TRIALS: u32 = 1_000_000;
 
 /// Searches, and prints what was found.
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
-    let budget = given("--budget", &args.budget, parse_duration)?.as_secs_f64();
+    let budget = given("--budget", &args.budget, parse_budget)?;
     if let Some(goal) =
         args.goals.iter().enumerate().find_map(|(at, goal)| args.goals[..at].contains(goal).then_some(goal))
     {
@@ -48,9 +50,15 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(format!("making the folder {} (--output): {error}", folder.display())))?;
     let stop = stop_on_signals()?;
     let Some(tried) = tried(args, &subject, (&plan, &registry), &stop)? else { return Ok(stopped(&folder)) };
-    let spent = if subject.in_guests() { TRIED_IN_GUEST } else { TRIED_SECONDS } * f64::from(tried.made);
+    let budget = match budget {
+        Budget::Seconds { all, .. } => {
+            let each = if subject.in_guests() { TRIED_IN_GUEST } else { TRIED_SECONDS };
+            Budget::Seconds { all, spent: each * f64::from(tried.made) }
+        }
+        trials @ Budget::Trials(_) => trials,
+    };
     let failed = |why: String| Failure::new(format!("tuning {} with --budget {}: {why}", args.filesystem, args.budget));
-    let terms = Terms { budget, spent, margin: judge::MARGIN, goals: args.goals.len() };
+    let terms = Terms { budget, margin: judge::MARGIN, goals: args.goals.len() };
     let mut search = Search::new(tried.space.clone(), terms).map_err(failed)?;
     let image = match &plan.place {
         Place::Image { bytes, .. } => Some(bytes.to_string()),
@@ -87,6 +95,17 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// A budget as users write it: `20m`, or `96trials`.
+fn parse_budget(text: &str) -> Result<Budget, String> {
+    let word = text.trim();
+    let Some(count) = word.strip_suffix("trials").or_else(|| word.strip_suffix("trial")) else {
+        let all = parse_duration(word)?.as_secs_f64();
+        return Ok(Budget::Seconds { all, spent: 0.0 });
+    };
+    let trials = count.trim().parse().ok().filter(|trials| (1..=MOST_TRIALS).contains(trials));
+    trials.map(Budget::Trials).ok_or_else(|| format!("`{}` is no number from 1 to {MOST_TRIALS}", count.trim()))
+}
+
 /// Tries every value once on an image, beside the place of the search. `None`: the user stopped it.
 fn tried(
     args: &TuneArgs,
@@ -112,4 +131,29 @@ fn stopped(folder: &Path) -> u8 {
     let folder = folder.display();
     eprintln!("Stopped. Stages and trials so far are kept in {folder}; the same command continues.");
     STOPPED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_time_or_a_number_of_trials() {
+        for (text, budget) in [
+            ("2m", Budget::Seconds { all: 120.0, spent: 0.0 }),
+            ("96trials", Budget::Trials(96)),
+            (" 96 trials", Budget::Trials(96)),
+        ] {
+            assert_eq!(parse_budget(text), Ok(budget));
+        }
+        for (text, word) in [
+            ("96", "no unit"),
+            ("trials", "no number"),
+            ("-1trials", "-1"),
+            ("9.5 trials", "9.5"),
+            ("5000000trials", "1000000"),
+        ] {
+            assert!(parse_budget(text).expect_err(text).contains(word), "{text}");
+        }
+    }
 }
