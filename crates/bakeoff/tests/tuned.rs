@@ -161,5 +161,8 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_made() {
     place
         .bakeoff(&WORK.replace("--budget 3m", "--budget 5s").replace(" --output found", " --output short"))
         .refused(&["--budget 5s", "allow at least"]);
+    let few = WORK.replace("--budget 3m", "--budget 20trials").replace(" --output found", " --output few");
+    place.bakeoff(&few).refused(&["--budget 20trials", "too few trials", "allow at least"]);
+    assert!(!place.path("few/pilot.db").exists(), "it is refused before the first trial");
     assert_eq!(leftovers(place.folder()), Vec::<String>::new());
 }

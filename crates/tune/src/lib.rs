@@ -11,8 +11,8 @@
 mod decision;
 mod design;
 mod race;
-mod reduce;
 mod search;
+mod shares;
 mod space;
 
 pub use decision::{Decision, choices, decide};

@@ -5,13 +5,15 @@
 use crate::decision::{Decision, decide};
 use crate::design::{self, Effect, MOST_FACTORS};
 use crate::race::{self, MOST_CANDIDATES, Measured, Scores};
-use crate::reduce;
+use crate::shares::{Shares, is_level};
 use crate::space::{Set, Space, is_within};
+use std::collections::BTreeSet;
 
 /// Share of the budget for the screening.
 const SCREEN: f64 = 0.35;
-/// Share that is kept for the confirmation; the race gets the rest.
-const CONFIRM: f64 = 0.35;
+/// Share that is kept for the confirmation; the race gets the rest. In simulations the right set was found far more often than its gain could
+/// be confirmed.
+const CONFIRM: f64 = 0.45;
 /// Pilots at most: another one where the time is too short for all options by the one before, which may have been slow by chance.
 const PILOTS: u32 = 2;
 /// Share of the budget that may be spent before another pilot.
@@ -23,7 +25,7 @@ const OF_TWO: u32 = 3;
 /// Least and most rounds of a look of the race.
 const RACE_ROUNDS: (u32, u32) = (2, 10);
 /// Least and most rounds of the confirmation.
-const CONFIRM_ROUNDS: (u32, u32) = (5, 30);
+const CONFIRM_ROUNDS: (u32, u32) = (5, 60);
 
 /// What a stage is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub enum Budget {
         /// Seconds that are spent before its first stage.
         spent: f64,
     },
-    /// Trials in all stages together, however long they take.
+    /// Trials that are planned in all stages together, however long they take. Repeats of disturbed ones are not counted.
     Trials(u32),
 }
 
@@ -125,6 +127,8 @@ pub struct Search {
     /// By goal, then by factor.
     effects: Vec<Vec<Option<Effect>>>,
     no_room_for: Vec<String>,
+    /// All sets of the stages so far.
+    tried: BTreeSet<Set>,
     stage: Option<Stage>,
     outcome: Option<Outcome>,
 }
@@ -133,7 +137,7 @@ impl Search {
     /// A search of this space.
     ///
     /// # Errors
-    /// The space is empty; the sentence is for the user.
+    /// The space is empty, or the budget has too few trials; the sentence is for the user.
     pub fn new(mut space: Space, terms: Terms) -> Result<Self, String> {
         if space.factors.is_empty() {
             return Err("no option is left to try".into());
@@ -143,7 +147,7 @@ impl Search {
             Budget::Seconds { all, spent } => (all, spent),
             Budget::Trials(trials) => (f64::from(trials), 0.0),
         };
-        Ok(Self {
+        let search = Self {
             space,
             terms,
             budget,
@@ -152,9 +156,15 @@ impl Search {
             scores: Scores::new(terms.margin.ln_1p()),
             effects: Vec::new(),
             no_room_for: no_room_for.into_iter().map(|factor| factor.axis).collect(),
+            tried: BTreeSet::new(),
             stage: Some(pilot(1)),
             outcome: None,
-        })
+        };
+        // How many trials a search needs is known before the first of them.
+        if search.counts_trials() {
+            search.clone().screen()?;
+        }
+        Ok(search)
     }
 
     /// The stage to measure next; `None` at the end.
@@ -190,6 +200,7 @@ impl Search {
         let trials = f64::from(stage.rounds) * stage.sets.len() as f64;
         let trial = seconds / trials;
         self.spent += if self.counts_trials() { trials } else { seconds };
+        self.tried.extend(stage.sets.iter().cloned());
         // A pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
         self.trial = match stage.kind {
             StageKind::Pilot(1) | StageKind::Screen => trial,
@@ -230,7 +241,11 @@ impl Search {
                 self.race(found, 1);
             }
             StageKind::Race(look) => {
-                let stayed = self.scores.best(&stage.sets[1..], race::stay(stage.sets.len() - 1, self.finalists()));
+                let mut stayed = self.scores.best(&stage.sets[1..], race::stay(stage.sets.len() - 1, self.finalists()));
+                if let Some(better) = self.improved(&stayed) {
+                    stayed.truncate((stayed.len() - 1).max(self.finalists()));
+                    stayed.insert(0, better);
+                }
                 self.race(stayed, look + 1);
             }
             StageKind::Confirm => self.outcome = Some(self.concluded(&stage, &shown)?),
@@ -238,12 +253,13 @@ impl Search {
         Ok(())
     }
 
-    /// Plans the screening, with as many factors as the time allows.
+    /// Plans the screening, with as many factors as the budget allows.
     fn screen(&mut self) -> Result<(), String> {
         loop {
             let sets = design::screen(&self.space);
             let least = if sets.len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
-            let rounds = self.rounds(SCREEN * self.budget, sets.len(), (least, SCREEN_ROUNDS.1));
+            let share = (SCREEN * self.budget).min(self.left_to_search());
+            let rounds = self.rounds(share, sets.len(), (least, SCREEN_ROUNDS.1));
             if let (Some(rounds), true) = (rounds, self.can_confirm()) {
                 self.stage = Some(self.planned(StageKind::Screen, sets, rounds));
                 return Ok(());
@@ -258,7 +274,7 @@ impl Search {
 
     /// Plans the next look at candidates, the most promising of which come first; the confirmation, if no look is needed or affordable.
     fn race(&mut self, mut found: Vec<Set>, look: u32) {
-        let left = self.budget - self.spent - CONFIRM * self.budget;
+        let left = self.left_to_search();
         found.truncate(MOST_CANDIDATES);
         while found.len() > self.finalists() && self.cost_of_race(found.len()) > left {
             found.pop();
@@ -271,6 +287,20 @@ impl Search {
         let rounds = self.rounds(left / f64::from(looks), contenders, RACE_ROUNDS).unwrap_or(RACE_ROUNDS.0);
         let sets = [Set::new()].into_iter().chain(found).collect();
         self.stage = Some(self.planned(StageKind::Race(look), sets, rounds));
+    }
+
+    /// The best of these sets with other or further options, if the results so far promise more of it, it is new, and the budget has room
+    /// for a look at it.
+    fn improved(&self, sets: &[Set]) -> Option<Set> {
+        let best = sets.first().filter(|_| self.terms.goals == 1)?;
+        let better = Shares::of(&self.space, &self.scores).improved(best, self.terms.margin.ln_1p())?;
+        let is_looked_at = self.cost_of_race(sets.len().max(self.finalists() + 1)) <= self.left_to_search();
+        (is_looked_at && sets.len() >= self.finalists() && !self.tried.contains(&better)).then_some(better)
+    }
+
+    /// What of the budget is left before the confirmation.
+    fn left_to_search(&self) -> f64 {
+        self.budget - self.spent - CONFIRM * self.budget
     }
 
     /// What a race of so many candidates takes of the budget with the fewest rounds.
@@ -291,7 +321,7 @@ impl Search {
         let measured = self.scores.best(&finalists, self.finalists());
         let mut ordered = if measured.len() == finalists.len() { measured } else { finalists };
         if let (Some(best), 1) = (ordered.first(), self.terms.goals) {
-            let reduced = reduce::reduced(&self.space, &self.scores, best, self.terms.margin.ln_1p());
+            let reduced = Shares::of(&self.space, &self.scores).reduced(best, self.terms.margin.ln_1p());
             ordered.truncate(if reduced.is_some() { 1 } else { ordered.len() });
             ordered.extend(reduced);
         }
@@ -316,7 +346,7 @@ impl Search {
         }
         if let ([first, second], 1) = (&sets[..], goals) {
             let (all, fewer) = (first.decisions[0], second.decisions[0]);
-            let is_level = reduce::is_level(fewer.ratio, all.ratio, margin);
+            let is_level = is_level(fewer.ratio, all.ratio, margin);
             if is_within(&second.set, &first.set) && all.gain && fewer.gain && is_level {
                 sets.swap(0, 1);
             }
@@ -529,6 +559,28 @@ mod tests {
     }
 
     #[test]
+    fn values_that_were_not_screened_win_together() {
+        let at = |set: &Set, axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
+        let truth = |set: &Set| {
+            let first = 0.06 * at(set, "mount.02", "1") - 0.1 * at(set, "mount.03", "1");
+            first + 0.2 * at(set, "mount.02", "2") + 0.1 * at(set, "mount.03", "2")
+        };
+        let both = |seed: &u64| {
+            let found = searched(8, &truth, *seed);
+            let best = found.sets[0].set.clone();
+            found.sets[0].decisions[0].gain && at(&best, "mount.02", "2") + at(&best, "mount.03", "2") == 2.0
+        };
+        assert!((0..20).filter(both).count() >= 18);
+    }
+
+    #[test]
+    fn options_that_help_less_than_the_margin_by_themselves_add_up() {
+        let truth = |set: &Set| set.values().filter(|value| *value == "1").count() as f64 * 0.023;
+        let most = (0..20).filter(|seed| truth(&searched(8, &truth, *seed).sets[0].set) > 0.13).count();
+        assert!(most >= 18, "{most}");
+    }
+
+    #[test]
     fn the_planned_stages_fit_the_budget_and_a_short_one_leaves_out_the_last_factors() {
         let mut search = Search::new(space(11), terms(120.0)).expect("a space");
         let (mut spent, mut rng) = (0.0, SmallRng::seed_from_u64(1));
@@ -553,22 +605,59 @@ mod tests {
     #[test]
     fn a_budget_of_trials_is_kept_however_long_they_take() {
         let of_trials = |trials| Terms { budget: Budget::Trials(trials), ..terms(0.0) };
-        for (trials, seconds) in [(48, 0.1), (48, 100.0), (57, 1.0), (90, 1.0), (43, 1.0)] {
+        for (trials, seconds) in [(48, 0.1), (48, 100.0), (57, 1.0), (90, 1.0), (34, 1.0)] {
             let mut search = Search::new(space(6), of_trials(trials)).expect("a space");
             let (mut spent, mut rng) = (0, SmallRng::seed_from_u64(3));
             while let Some(stage) = search.stage().cloned() {
                 let count = stage.sets.len() as u32 * stage.rounds;
                 spent += count;
                 let estimated = stage.seconds.unwrap_or(seconds);
-                assert!((estimated - seconds * f64::from(count)).abs() < 1e-6 || count == 1, "{estimated}");
+                assert!((estimated - seconds * f64::from(count)).abs() < 1e-6, "{estimated}");
                 search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds * f64::from(count)).expect("it goes on");
             }
             assert!((trials - 3..=trials).contains(&spent), "{spent} of {trials}");
         }
-        let mut few = Search::new(space(1), of_trials(42)).expect("a space");
-        let why = few.take(&[None], 1.0).expect_err("too few");
-        assert!(why.contains("allow at least 43"), "{why}");
-        assert_eq!(few.stage(), None);
+        for (trials, goals, least) in [(33, 1, "at least 34"), (55, 2, "at least 56")] {
+            let few = Search::new(space(1), Terms { goals, ..of_trials(trials) });
+            let why = few.expect_err("too few");
+            assert!(why.contains(least), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_promising_set_without_results_is_tried_once_and_not_claimed() {
+        let at = |set: &Set, axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
+        let (mut rng, mut search) =
+            (SmallRng::seed_from_u64(5), Search::new(space(8), terms(1200.0)).expect("a space"));
+        let truth = |set: &Set| {
+            let first = 0.06 * at(set, "mount.02", "1") - 0.1 * at(set, "mount.03", "1");
+            first + 0.2 * at(set, "mount.02", "2") + 0.1 * at(set, "mount.03", "2")
+        };
+        let is_lost = |set: &Set| at(set, "mount.02", "2") + at(set, "mount.03", "2") == 2.0;
+        let mut looks = 0;
+        while let Some(stage) = search.stage().cloned() {
+            looks += stage.sets.iter().filter(|set| is_lost(set)).count();
+            let results = measured(&stage, &truth, &mut rng).into_iter().zip(&stage.sets);
+            let results: Vec<_> = results.map(|(result, set)| result.filter(|_| !is_lost(set))).collect();
+            search.take(&results, 3.0 * stage.sets.len() as f64 * f64::from(stage.rounds)).expect("it goes on");
+        }
+        let best = &search.outcome().expect("an outcome").sets[0];
+        assert!(looks >= 1 && best.decisions[0].gain && !is_lost(&best.set), "{looks} looks, {best:?}");
+        let tried = |set: &&Set| is_lost(set);
+        assert_eq!(search.tried.iter().filter(tried).count(), looks, "each is tried once");
+    }
+
+    #[test]
+    fn what_is_spent_before_the_screening_leaves_enough_for_the_confirmation() {
+        let budget = Budget::Seconds { all: 120.0, spent: 36.0 };
+        let mut search = Search::new(space(6), Terms { budget, ..terms(0.0) }).expect("a space");
+        let (mut spent, mut rng) = (36.0, SmallRng::seed_from_u64(1));
+        while let Some(stage) = search.stage().cloned() {
+            let seconds = 3.4 * stage.sets.len() as f64 * f64::from(stage.rounds);
+            spent += seconds;
+            search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
+        }
+        assert!(spent <= 120.0, "{spent}");
     }
 
     #[test]

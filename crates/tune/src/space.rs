@@ -62,11 +62,15 @@ impl Space {
         set.get(&factor.axis) == Some(&factor.values[value])
     }
 
-    /// Whether a rule forbids this set on top of the baseline.
+    /// Whether this set may not be made on top of the baseline: a rule forbids it, or a factor in it lacks what it needs.
     pub fn is_excluded(&self, set: &Set) -> bool {
         let at = |axis: &String| set.get(axis).or_else(|| self.base.get(axis));
         let broken = |rule: &Set| rule.iter().all(|(axis, value)| at(axis).is_some_and(|at| is_at(at, value)));
-        self.excludes.iter().any(broken)
+        let lacking = |factor: &Factor| {
+            let is_in = set.get(&factor.axis).is_some_and(|value| factor.values.contains(value));
+            is_in && factor.needs.iter().any(|(axis, value)| !at(axis).is_some_and(|at| is_at(at, value)))
+        };
+        self.excludes.iter().any(broken) || self.factors.iter().any(lacking)
     }
 }
 
@@ -108,11 +112,14 @@ mod tests {
 
     #[test]
     fn a_factor_brings_what_it_needs_and_one_axis_has_one_value() {
-        let space = space();
+        let mut space = space();
         let one = space.with(&Set::new(), 2, 0).expect("allowed");
         assert_eq!(one, set(&[("mkfs.x", "on"), ("mkfs.y", "2")]));
         assert_eq!(space.with(&set(&[("mkfs.x", "off")]), 2, 0), None);
         assert_eq!(space.with(&set(&[("mount.cow", "on")]), 0, 0), None);
+        assert!(!space.is_excluded(&one) && space.is_excluded(&set(&[("mkfs.y", "2"), ("mkfs.x", "off")])));
+        space.base = set(&[("mkfs.x", "on")]);
+        assert!(!space.is_excluded(&set(&[("mkfs.y", "2")])), "the baseline has what it needs");
     }
 
     #[test]
