@@ -16,10 +16,11 @@ use crate::sys;
 use crate::worker::Task;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{PipeReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use workload::outcome::{CommandRun, CpuTime, GroupOutcome};
 use workload::program::{Command, Over, PEAK_MEMORY};
@@ -128,33 +129,69 @@ impl Ground {
         Ok(Ground { path, folder, sandbox: Some(sandbox), by, lack })
     }
 
-    /// A command, ready to start here. A task has at most one confined command.
-    fn prepared(&mut self, command: &Command) -> Result<std::process::Command, String> {
+    /// A process that becomes this command at the common start. It is forked and confined beforehand, so neither is part of the command's
+    /// time. A task has at most one confined command.
+    fn started(&mut self, task: &Task, command: &Command) -> Result<Running, String> {
         let [program, arguments @ ..] = command.words.as_slice() else {
             return Err("a command without a program".into());
         };
         let mut ready = std::process::Command::new(program);
         ready.args(arguments).env_clear().envs(["HOME", "PWD", "TMPDIR"].map(|name| (name, &self.path)));
-        ready.envs(&command.environment).stdin(input(&command.input)?).stderr(Stdio::piped());
-        ready.stdout(self.output(&command.output)?);
-        let folder =
-            self.folder.try_clone().map_err(|error| format!("keeping {} open: {error}", self.path.display()))?;
-        sandbox::begin_in(&mut ready, folder, identity(command)?, self.sandbox.take());
-        Ok(ready)
+        let (output, written) = self.output(&command.output)?;
+        let (errors, failed) = piped()?;
+        ready.envs(&command.environment).stdin(input(&command.input)?).stdout(output).stderr(errors);
+        let user = identity(command)?;
+        let (mut faults, mut fault) = pipe()?;
+        let (folder, sandbox) = (&self.folder, self.sandbox.take());
+        let child = process::fork(move || {
+            let begun = sandbox::begin(folder, user, sandbox).and_then(|()| fault.write_all(&0_i32.to_ne_bytes()));
+            let error = begun.err().unwrap_or_else(|| {
+                task.wait_at_gate();
+                ready.exec()
+            });
+            let _ = fault.write_all(&error.raw_os_error().unwrap_or(libc::EINVAL).to_ne_bytes());
+            127
+        });
+        let child = child.map_err(|e| format!("starting the process of `{}`: {e}", command.line()))?.id();
+        match fault_in(&mut faults) {
+            Some(0) => {}
+            Some(error) => return Err(cannot_start(command, &std::io::Error::from_raw_os_error(error))),
+            None => return Err(format!("starting `{}`: its process ended before the program began", command.line())),
+        }
+        let pipes = [written, Some(failed)];
+        let open = [pipes[0].is_some(), true];
+        let handle = Handle::of(Some(child));
+        Ok(Running { child, handle, pipes, open, output: Output::default(), errors: Output::default(), faults })
     }
 
-    /// A command's standard output: a pipe, nothing, or a file in its folder. The file is not opened through a link, and a named pipe is an error.
-    fn output(&self, file: &str) -> Result<Stdio, String> {
+    /// A command's standard output, and where to read it: a pipe, nothing, or a file in its folder. The file is not opened through a link,
+    /// and a named pipe is an error.
+    fn output(&self, file: &str) -> Result<(Stdio, Option<PipeReader>), String> {
         let flags =
             OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match file {
-            "" => Ok(Stdio::piped()),
-            "null" => Ok(Stdio::null()),
+            "" => piped().map(|(output, written)| (output, Some(written))),
+            "null" => Ok((Stdio::null(), None)),
             _ => rustix::fs::openat(&self.folder, file, flags, Mode::from_raw_mode(0o644))
-                .map(Stdio::from)
+                .map(|file| (Stdio::from(file), None))
                 .map_err(|error| format!("opening {file} for the output of the command: {error}")),
         }
     }
+}
+
+fn pipe() -> Result<(PipeReader, std::io::PipeWriter), String> {
+    std::io::pipe().map_err(|error| format!("making a pipe for the command: {error}"))
+}
+
+/// One end of a pipe for a command to write to, the other one to read.
+fn piped() -> Result<(Stdio, PipeReader), String> {
+    pipe().map(|(reader, writer)| (writer.into(), reader))
+}
+
+/// The next error number that a process wrote before it became its program, 0 for none; `None` at the end.
+fn fault_in(faults: &mut PipeReader) -> Option<i32> {
+    let mut number = [0; size_of::<i32>()];
+    faults.read_exact(&mut number).ok().map(|()| i32::from_ne_bytes(number))
 }
 
 /// A standard input with a text: a pipe, whose capacity limits the text.
@@ -162,9 +199,8 @@ fn input(text: &str) -> Result<Stdio, String> {
     if text.is_empty() {
         return Ok(Stdio::null());
     }
-    let failed = |e: std::io::Error| format!("giving the command its input: {e}");
-    let (reader, mut writer) = std::io::pipe().map_err(failed)?;
-    writer.write_all(text.as_bytes()).map_err(failed)?;
+    let (reader, mut writer) = pipe()?;
+    writer.write_all(text.as_bytes()).map_err(|error| format!("giving the command its input: {error}"))?;
     Ok(reader.into())
 }
 
@@ -217,11 +253,15 @@ fn figures(
 
 /// The command while it runs.
 struct Running {
-    child: Child,
+    child: i32,
     handle: Handle,
     output: Output,
     errors: Output,
+    /// Where its two outputs are read, and which of them are open.
+    pipes: [Option<PipeReader>; 2],
     open: [bool; 2],
+    /// Why its program could not begin.
+    faults: PipeReader,
 }
 
 /// Events while waiting for a command.
@@ -232,27 +272,19 @@ struct Heard {
 }
 
 impl Running {
-    fn start(mut ready: std::process::Command) -> std::io::Result<Running> {
-        let child = ready.spawn()?;
-        let handle = Handle::of(Some(child.id() as i32));
-        let open = [child.stdout.is_some(), child.stderr.is_some()];
-        Ok(Running { child, handle, output: Output::default(), errors: Output::default(), open })
-    }
-
     /// Waits until the command ends or writes, its worker ends or sees changed mounts, or a timeout; reads available output.
     fn listen(&mut self, other: Option<&Worker>, milliseconds: i32) -> Result<Heard, String> {
-        let fds =
-            [self.child.stdout.as_ref().map(AsRawFd::as_raw_fd), self.child.stderr.as_ref().map(AsRawFd::as_raw_fd)];
-        let fds = [(self.open[0], fds[0]), (self.open[1], fds[1])];
-        let [first, second] = fds.map(|(open, fd)| (fd.filter(|_| open).unwrap_or(-1), Event::Readable));
+        let fd = |at: usize| self.pipes[at].as_ref().filter(|_| self.open[at]).map_or(-1, AsRawFd::as_raw_fd);
+        let [first, second] = [(fd(0), Event::Readable), (fd(1), Event::Readable)];
         let other = other.map_or([(-1, Event::Readable); 2], |other| [other.handle.end(), other.outside.changes()]);
         let [_, other_ended, mounts_changed, wrote, failed] =
             process::wait_for([self.handle.end(), other[0], other[1], first, second], milliseconds)
                 .map_err(|e| format!("waiting for the command: {e}"))?;
-        if let (true, Some(pipe)) = (wrote, self.child.stdout.as_mut()) {
+        let [output, errors] = &mut self.pipes;
+        if let (true, Some(pipe)) = (wrote, output) {
             self.open[0] = self.output.take(pipe);
         }
-        if let (true, Some(pipe)) = (failed, self.child.stderr.as_mut()) {
+        if let (true, Some(pipe)) = (failed, errors) {
             self.open[1] = self.errors.take(pipe);
         }
         Ok(Heard { wrote: wrote || failed, other_ended, mounts_changed })
@@ -271,17 +303,19 @@ impl Running {
 
 fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Result<(), String> {
     let mut ground = Ground::of(task, hold, items.iter().flatten().next())?;
-    let mut first = items.iter().flatten().next().map(|command| ground.prepared(command)).transpose()?;
+    let mut first = items.iter().flatten().next().map(|command| ground.started(task, command)).transpose()?;
     let ops = Ops::new(task.group());
     task.wait_for_start();
     let mut tally = task.tally(&ops);
     let mut last = None;
     'items: for commands in items {
         for (number, command) in commands.iter().enumerate() {
-            let ready = first.take().map_or_else(|| ground.prepared(command), Ok)?;
-            let mut running = Running::start(ready).map_err(|e| cannot_start(command, &e))?;
+            let mut running = first.take().map_or_else(|| ground.started(task, command), Ok)?;
             let line = command.line();
             let Some(how) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
+            if let Some(error) = fault_in(&mut running.faults) {
+                return Err(cannot_start(command, &std::io::Error::from_raw_os_error(error)));
+            }
             if number + 1 == commands.len() {
                 tally.lap(ops.list[0].histogram);
                 tally.items(1);
@@ -373,7 +407,7 @@ fn watch(
     worker: &Worker,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Option<Ending>, String> {
-    let main = running.child.id() as i32;
+    let main = running.child;
     // Without pidfds (before Linux 5.3) its end is found by polling.
     let look = if !running.handle.is_known() { Duration::from_millis(1) } else { LOOK };
     let mut looked = kernel_ns();

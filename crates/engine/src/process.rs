@@ -62,6 +62,11 @@ impl Ending {
 }
 
 impl Child {
+    /// Its process id.
+    pub fn id(&self) -> i32 {
+        self.pid
+    }
+
     /// Whether it has ended, and how; never blocks.
     pub fn poll(&mut self) -> Option<Ending> {
         if self.ended.is_none() {

@@ -17,9 +17,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, move_mount, open_tree};
 use rustix::thread::{self, CapabilitySet, Gid, Uid};
 use std::ffi::{CStr, CString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Devices without user data.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
@@ -93,28 +91,23 @@ impl Sandbox {
             ),
         })
     }
-
-    /// Puts this process, which has one thread and becomes the program, into the sandbox, as this user.
-    fn enter(&mut self, user: Option<(u32, u32)>) -> std::io::Result<()> {
-        rustix::process::fchdir(&self.root)?;
-        give_up_bounds()?;
-        become_user(user)?;
-        give_up_capabilities()?;
-        restrict(self.ruleset.take())
-    }
 }
 
-/// Makes a program start in a folder, as a user, in a sandbox. Without a sandbox it keeps all rights of that user.
-pub fn begin_in(program: &mut Command, folder: OwnedFd, user: Option<(u32, u32)>, mut sandbox: Option<Sandbox>) {
-    let begin = move || match &mut sandbox {
-        Some(sandbox) => sandbox.enter(user),
-        None => {
-            rustix::process::fchdir(&folder)?;
-            become_user(user)
-        }
+/// Puts this process, which has one thread and becomes a program, into a folder and a sandbox, as a user. Without a sandbox it keeps all
+/// rights of that user.
+///
+/// # Errors
+/// The kernel's refusal of a step.
+pub fn begin(folder: &OwnedFd, user: Option<(u32, u32)>, sandbox: Option<Sandbox>) -> std::io::Result<()> {
+    let Some(sandbox) = sandbox else {
+        rustix::process::fchdir(folder)?;
+        return become_user(user);
     };
-    // SAFETY: runs in a fork of this process, which has one thread, so that its memory and locks are whole.
-    unsafe { program.pre_exec(begin) };
+    rustix::process::fchdir(&sandbox.root)?;
+    give_up_bounds()?;
+    become_user(user)?;
+    give_up_capabilities()?;
+    restrict(sandbox.ruleset)
 }
 
 /// Confines this thread, and those that it starts, to a folder: it can neither write nor read elsewhere.

@@ -111,6 +111,11 @@ impl<'a> Task<'a> {
     pub fn wait_for_start(&self) {
         self.shared.common(Common::Ready).fetch_add(1, Ordering::AcqRel);
         process::wake(self.shared.common(Common::Ready));
+        self.wait_at_gate();
+    }
+
+    /// Waits for the common start.
+    pub fn wait_at_gate(&self) {
         process::wait_at_gate(self.shared.common(Common::Gate));
     }
 
