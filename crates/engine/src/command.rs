@@ -4,7 +4,7 @@
 //! If the worker or one of its ancestors is killed, all of them are killed.
 
 use crate::clock::kernel_ns;
-use crate::confine::{self, Handle, Hold, Waited};
+use crate::confine::{self, Handle, Hold, Usage, Waited};
 use crate::fio;
 use crate::mounts::{self, Outside};
 use crate::ops::Ops;
@@ -16,7 +16,7 @@ use crate::sys;
 use crate::worker::Task;
 use rustix::fs::{Mode, OFlags};
 use std::collections::BTreeMap;
-use std::io::{PipeReader, Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -107,6 +107,8 @@ struct Ground {
     /// Names of the confinement mechanisms.
     by: Vec<String>,
     lack: Option<String>,
+    /// What confining took, which is not the commands'.
+    setup: Usage,
 }
 
 impl Ground {
@@ -118,15 +120,16 @@ impl Ground {
         // A tool may create the root again, or the root may not be mounted.
         let path = if tools { PathBuf::from("/") } else { task.program.root.clone() };
         let folder = if tools { sys::open_root(&path)? } else { sys::kept(task.root)? };
+        let setup = Usage { io: Some((0, 0)), ..Usage::default() };
         if !confined {
             let lack = (!tools).then(|| "ran unconfined, as requested".to_owned());
-            return Ok(Ground { path, folder, sandbox: None, by: Vec::new(), lack });
+            return Ok(Ground { path, folder, sandbox: None, by: Vec::new(), lack, setup });
         }
         let private: Vec<PathBuf> =
             command.into_iter().flat_map(|command| &command.private).map(PathBuf::from).collect();
         let sandbox = Sandbox::build(hold, &folder, &path, &private)?;
         let (by, lack) = (sandbox.by(), sandbox.lack());
-        Ok(Ground { path, folder, sandbox: Some(sandbox), by, lack })
+        Ok(Ground { path, folder, sandbox: Some(sandbox), by, lack, setup })
     }
 
     /// A process that becomes this command at the common start. It is forked and confined beforehand, so neither is part of the command's
@@ -142,20 +145,37 @@ impl Ground {
         ready.envs(&command.environment).stdin(input(&command.input)?).stdout(output).stderr(errors);
         let user = identity(command)?;
         let (mut faults, mut fault) = pipe()?;
-        let (folder, sandbox) = (&self.folder, self.sandbox.take());
+        let (folder, sandbox, keeper) = (&self.folder, self.sandbox.take(), process::own_id());
         let child = process::fork(move || {
-            let begun = sandbox::begin(folder, user, sandbox).and_then(|()| fault.write_all(&0_i32.to_ne_bytes()));
-            let error = begun.err().unwrap_or_else(|| {
-                task.wait_at_gate();
-                ready.exec()
+            let confined = sandbox::begin(folder, user, sandbox).and_then(|()| {
+                // A change of user lifts it.
+                process::die_with(keeper);
+                let own = confine::usage_so_far();
+                tell(&mut fault, &Told { error: 0, cpu: own.cpu, switches: own.switches })
             });
-            let _ = fault.write_all(&error.raw_os_error().unwrap_or(libc::EINVAL).to_ne_bytes());
-            127
+            let error = match confined {
+                Ok(()) => {
+                    task.wait_at_gate();
+                    if task.shared.stopped().is_some() {
+                        return NOT_BEGUN;
+                    }
+                    ready.exec()
+                }
+                Err(error) => error,
+            };
+            let error = error.raw_os_error().filter(|error| *error != 0).unwrap_or(libc::EINVAL);
+            let _ = tell(&mut fault, &Told { error, ..Told::default() });
+            NOT_BEGUN
         });
         let child = child.map_err(|e| format!("starting the process of `{}`: {e}", command.line()))?.id();
-        match fault_in(&mut faults) {
-            Some(0) => {}
-            Some(error) => return Err(cannot_start(command, &std::io::Error::from_raw_os_error(error))),
+        match heard(&mut faults) {
+            Some(Told { error: 0, cpu, switches }) => {
+                self.setup.cpu.user_ns += cpu.user_ns;
+                self.setup.cpu.system_ns += cpu.system_ns;
+                self.setup.switches += switches;
+                self.setup.io = self.setup.io.map(|(read, written)| (read, written + TOLD as u64));
+            }
+            Some(told) => return Err(cannot_start(command, &told)),
             None => return Err(format!("starting `{}`: its process ended before the program began", command.line())),
         }
         let pipes = [written, Some(failed)];
@@ -179,7 +199,7 @@ impl Ground {
     }
 }
 
-fn pipe() -> Result<(PipeReader, std::io::PipeWriter), String> {
+fn pipe() -> Result<(PipeReader, PipeWriter), String> {
     std::io::pipe().map_err(|error| format!("making a pipe for the command: {error}"))
 }
 
@@ -188,10 +208,34 @@ fn piped() -> Result<(Stdio, PipeReader), String> {
     pipe().map(|(reader, writer)| (writer.into(), reader))
 }
 
-/// The next error number that a process wrote before it became its program, 0 for none; `None` at the end.
-fn fault_in(faults: &mut PipeReader) -> Option<i32> {
-    let mut number = [0; size_of::<i32>()];
-    faults.read_exact(&mut number).ok().map(|()| i32::from_ne_bytes(number))
+/// What a process tells before it becomes its program.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    /// Number of an error; 0: it is confined.
+    error: i32,
+    /// What it took so far.
+    cpu: CpuTime,
+    switches: u64,
+}
+
+/// Bytes of [`Told`] in a pipe.
+const TOLD: usize = 4 * size_of::<u64>();
+/// Exit status of a process that did not become its program, as in a shell.
+const NOT_BEGUN: i32 = 127;
+
+fn tell(to: &mut PipeWriter, told: &Told) -> std::io::Result<()> {
+    let words = [told.error as u64, told.cpu.user_ns, told.cpu.system_ns, told.switches];
+    to.write_all(&words.map(u64::to_ne_bytes).concat())
+}
+
+/// The next message; `None` at the end.
+fn heard(from: &mut PipeReader) -> Option<Told> {
+    let mut bytes = [0; TOLD];
+    from.read_exact(&mut bytes).ok()?;
+    let mut words =
+        bytes.chunks_exact(size_of::<u64>()).filter_map(|word| word.try_into().ok().map(u64::from_ne_bytes));
+    let mut next = || words.next().unwrap_or_default();
+    Some(Told { error: next() as i32, cpu: CpuTime { user_ns: next(), system_ns: next() }, switches: next() })
 }
 
 /// A standard input with a text: a pipe, whose capacity limits the text.
@@ -306,22 +350,28 @@ fn keep(task: &Task, items: &[Vec<Command>], hold: Hold, worker: &Worker) -> Res
     let mut first = items.iter().flatten().next().map(|command| ground.started(task, command)).transpose()?;
     let ops = Ops::new(task.group());
     task.wait_for_start();
+    if task.shared.stopped().is_some() {
+        end_all(hold, Duration::ZERO);
+        return Ok(());
+    }
     let mut tally = task.tally(&ops);
+    // The command begins with the common start, even if this process wakes up later.
+    tally.count_from_start();
     let mut last = None;
     'items: for commands in items {
         for (number, command) in commands.iter().enumerate() {
             let mut running = first.take().map_or_else(|| ground.started(task, command), Ok)?;
             let line = command.line();
             let Some(how) = watch(&mut running, &line, hold, worker, &|| tally.running())? else { return Ok(()) };
-            if let Some(error) = fault_in(&mut running.faults) {
-                return Err(cannot_start(command, &std::io::Error::from_raw_os_error(error)));
+            if let Some(told) = heard(&mut running.faults) {
+                return Err(cannot_start(command, &told));
             }
             if number + 1 == commands.len() {
                 tally.lap(ops.list[0].histogram);
                 tally.items(1);
             }
             tally.fold(line.bytes().fold(0, |hash, byte| crate::hash::mix(hash ^ u64::from(byte))));
-            let mut ended = Ended::of(running, command, how, hold);
+            let mut ended = Ended::of(running, command, how, hold, &ground.setup);
             ended.run.confined_by.clone_from(&ground.by);
             ended.lack.clone_from(&ground.lack);
             let failed = ended.failure.is_some();
@@ -346,12 +396,12 @@ struct Ended {
 }
 
 impl Ended {
-    fn of(mut running: Running, command: &Command, how: Ending, hold: Hold) -> Ended {
+    fn of(mut running: Running, command: &Command, how: Ending, hold: Hold, setup: &Usage) -> Ended {
         running.hear_out();
         let left_behind = confine::held(hold);
         let names = left_behind.iter().filter_map(|process| confine::name(*process)).take(NAMES).collect();
         end_all(hold, GRACE);
-        let usage = confine::usage();
+        let usage = confine::usage().without(setup);
         let mut run = CommandRun {
             line: command.line(),
             status: if let Ending::Exit(status) = how { Some(status) } else { None },
@@ -470,7 +520,8 @@ fn end_all(hold: Hold, grace: Duration) {
     }
 }
 
-fn cannot_start(command: &Command, error: &std::io::Error) -> String {
+fn cannot_start(command: &Command, told: &Told) -> String {
+    let error = std::io::Error::from_raw_os_error(told.error);
     let line = command.line();
     let path = command.environment.get("PATH").map_or("", String::as_str);
     match error.kind() {

@@ -158,19 +158,44 @@ pub struct Usage {
     pub io: Option<(u64, u64)>,
 }
 
+impl Usage {
+    /// This usage without a part of it. The peak of memory stays.
+    pub fn without(self, part: &Usage) -> Usage {
+        let io = self.io.zip(part.io);
+        Usage {
+            cpu: CpuTime {
+                user_ns: self.cpu.user_ns.saturating_sub(part.cpu.user_ns),
+                system_ns: self.cpu.system_ns.saturating_sub(part.cpu.system_ns),
+            },
+            peak_memory: self.peak_memory,
+            switches: self.switches.saturating_sub(part.switches),
+            io: io.map(|(all, part)| (all.0.saturating_sub(part.0), all.1.saturating_sub(part.1))),
+        }
+    }
+}
+
 /// Reads the resource usage.
 pub fn usage() -> Usage {
+    Usage { io: io_of_children(), ..usage_of(libc::RUSAGE_CHILDREN) }
+}
+
+/// Reads that of this process itself, without what it read and wrote.
+pub fn usage_so_far() -> Usage {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+fn usage_of(who: i32) -> Usage {
     // SAFETY: zero is a valid value of this plain structure, and the kernel fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        libc::getrusage(who, &mut usage);
         usage
     };
     Usage {
         cpu: crate::process::cpu_of(&usage),
         peak_memory: usage.ru_maxrss as u64 * 1024,
         switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
-        io: io_of_children(),
+        io: None,
     }
 }
 

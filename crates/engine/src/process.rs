@@ -25,20 +25,12 @@ pub enum Ending {
 
 /// Forks a child that carries out `work`, exits with its status, and dies with its parent.
 pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
-    // SAFETY: getpid takes no arguments.
-    let parent = unsafe { libc::getpid() };
+    let parent = own_id();
     // SAFETY: the agent has one thread only, so the child's memory and locks are whole.
     match unsafe { libc::fork() } {
         -1 => Err(sys::last_errno()),
         0 => {
-            // SAFETY: takes numbers only. The parent may have died before, hence the check; if it is outside the child's namespace, its id
-            // is 0, and the child has to check for itself (see `confine::Handle`).
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                if ![parent, 0].contains(&libc::getppid()) {
-                    libc::_exit(0);
-                }
-            }
+            die_with(parent);
             let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(70);
             // SAFETY: ends the process without running the parent's exit handlers or flushing its streams.
             unsafe { libc::_exit(status) }
@@ -47,6 +39,24 @@ pub fn fork(work: impl FnOnce() -> i32) -> Result<Child, Errno> {
             // SAFETY: takes numbers only.
             let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
             Ok(Child { pid, pidfd, ended: None })
+        }
+    }
+}
+
+/// The id of this process.
+pub fn own_id() -> i32 {
+    // SAFETY: takes no arguments.
+    unsafe { libc::getpid() }
+}
+
+/// Lets this process die with its parent, which has this id; at once if it has died already.
+pub fn die_with(parent: i32) {
+    // SAFETY: takes numbers only. The parent may have died before, hence the check; if it is outside the child's namespace, its id
+    // is 0, and the child has to check for itself (see `confine::Handle`).
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if ![parent, 0].contains(&libc::getppid()) {
+            libc::_exit(0);
         }
     }
 }

@@ -99,6 +99,11 @@ impl<'a> Tally<'a> {
         tally
     }
 
+    /// Takes the common start for the last reading: what is measured first began with it.
+    pub fn count_from_start(&mut self) {
+        self.now = self.start();
+    }
+
     /// Divides this worker's items into slices: at the end of each but the last it waits until the next may start.
     pub fn cut(&mut self, items: u64, slices: u32) {
         self.cut = (items, u64::from(slices));

@@ -68,6 +68,8 @@ fn a_command_works_in_the_root_with_an_environment_of_its_own_and_nothing_to_rea
     assert_eq!((run.status, run.signal, run.errors.as_str()), (Some(0), None, "aside"));
     assert_eq!(std::fs::read_to_string(dir.path().join("file")).unwrap(), "here\n");
     assert!(run.peak_memory_bytes > 100_000 && run.context_switches > 0);
+    let written = ran(dir.path(), shell("printf abc")).written_bytes;
+    assert!(written.is_none_or(|written| written == 3), "what starting it wrote is not its own: {written:?}");
     assert!(run.left_behind.is_empty());
 }
 
