@@ -40,7 +40,7 @@ fn at(set: &Set, axis: usize, value: &str) -> f64 {
     f64::from(u8::from(set.get(&format!("mount.{axis:02}")).is_some_and(|at| at == value)))
 }
 
-fn cases() -> [Case; 6] {
+fn cases() -> [Case; 7] {
     let case = |name, space, truth, best| Case { name, space, truth, best };
     [
         case(
@@ -67,6 +67,12 @@ fn cases() -> [Case; 6] {
             factors(11, &["1"]),
             |set| 0.15 * at(set, 1, "1") * at(set, 5, "1") + 0.05 * at(set, 4, "1"),
             0.2,
+        ),
+        case(
+            "11 options of two values, the first of one helps by 12 %",
+            factors(11, &["1", "2"]),
+            |set| 0.12 * at(set, 6, "1"),
+            0.12,
         ),
         case(
             "11 options of two values, two help by the second",

@@ -28,16 +28,20 @@ pub fn plackett_burman(factors: usize) -> Vec<Vec<bool>> {
     (0..columns).map(shifted).chain([vec![false; factors.min(columns)]]).collect()
 }
 
-/// The sets to screen, the baseline first, each once.
-pub fn screen(space: &Space) -> Vec<Set> {
+/// The sets to screen a value of each factor, the baseline first, each once. `value`: which one, from 0; factors that have fewer show their
+/// last one again, beside other factors than before.
+pub fn screen(space: &Space, value: usize) -> Vec<Set> {
     let count = space.factors.len().min(MOST_FACTORS);
     let mut sets = vec![Set::new()];
     for (number, run) in plackett_burman(count).iter().enumerate() {
         // Of two factors that exclude each other, runs prefer the first and the last in turn.
         let forward: Vec<usize> = (0..count).collect();
         let order: Vec<usize> = if number % 2 == 0 { forward } else { forward.into_iter().rev().collect() };
-        let add = |set: Set, factor: usize| space.with(&set, factor, 0).unwrap_or(set);
-        let set = order.into_iter().filter(|factor| run[*factor]).fold(Set::new(), add);
+        let add = |set: Set, factor: usize| {
+            let value = value.min(space.factors[factor].values.len() - 1);
+            space.with(&set, factor, value).unwrap_or(set)
+        };
+        let set = order.into_iter().filter(|factor| run[(*factor + value) % count]).fold(Set::new(), add);
         if !sets.contains(&set) {
             sets.push(set);
         }
@@ -54,7 +58,8 @@ pub struct Effect {
     pub error: f64,
 }
 
-/// The effect of each factor, by least squares over the baseline and the measured sets. `None`: the sets do not show it by itself.
+/// The effect of each factor's first value, by least squares over the baseline and the measured sets. `None`: the sets do not show it by
+/// itself.
 /// `results` are in the order of `sets`; that of the baseline itself is ignored.
 pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Vec<Option<Effect>> {
     let factors = space.factors.len();
@@ -63,14 +68,20 @@ pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Vec
         let value = if set.is_empty() { Some(0.0) } else { result.map(|result| result.log) };
         let Some(value) = value else { continue };
         noise.extend(result.filter(|_| !set.is_empty()).map(|result| result.error.powi(2) / 2.0));
-        let level = |factor| f64::from(u8::from(space.has(set, factor, 0)));
-        rows.push([1.0].into_iter().chain((0..factors).map(level)).collect::<Vec<f64>>());
+        let level = |factor, value| f64::from(u8::from(space.has(set, factor, value)));
+        let first = (0..factors).map(|factor| level(factor, 0));
+        let others = space
+            .factors
+            .iter()
+            .enumerate()
+            .flat_map(|(factor, of)| (1..of.values.len()).map(move |value| level(factor, value)));
+        rows.push([1.0].into_iter().chain(first).chain(others).collect::<Vec<f64>>());
         values.push(value);
     }
     // The result of a set is a difference to the baseline, which has the same scatter: half of the variance is the set's own.
     let scatter = noise.iter().sum::<f64>() / noise.len().max(1) as f64;
     let weights = vec![scatter.max(NO_SCATTER).recip(); rows.len()];
-    fitted(&rows, &values, &weights).into_iter().skip(1).collect()
+    fitted(&rows, &values, &weights).into_iter().skip(1).take(factors).collect()
 }
 
 /// Coefficients of a linear model by weighted least squares, one for each column of `rows`; weights are inverse variances of the values.
@@ -149,11 +160,11 @@ mod tests {
     #[test]
     fn every_screen_begins_with_the_baseline_and_repeats_no_set() {
         for factors in 1..=MOST_FACTORS {
-            let sets = screen(&space(factors));
+            let sets = screen(&space(factors), 0);
             assert!(sets[0].is_empty() && sets.len() <= 24);
             assert!(sets.iter().enumerate().all(|(at, set)| !sets[..at].contains(set)));
         }
-        assert_eq!(screen(&space(1)).len(), 2);
+        assert_eq!(screen(&space(1), 0).len(), 2);
     }
 
     fn measured(space: &Space, sets: &[Set], truth: &[f64]) -> Vec<Option<Measured>> {
@@ -165,10 +176,31 @@ mod tests {
     fn effects_without_interactions_are_found_exactly() {
         let space = space(11);
         let truth: Vec<f64> = (0..11).map(|at| 0.01 * f64::from(at) - 0.03).collect();
-        let sets = screen(&space);
+        let sets = screen(&space, 0);
         for (effect, truth) in effects(&space, &sets, &measured(&space, &sets, &truth)).iter().zip(truth) {
             let effect = effect.expect("shown");
             assert!((effect.log - truth).abs() < 1e-9 && effect.error > 0.0 && effect.error < 0.02, "{effect:?}");
+        }
+    }
+
+    #[test]
+    fn effects_of_first_values_are_exact_beside_second_ones() {
+        let mut space = space(11);
+        space.factors.iter_mut().skip(2).for_each(|factor| factor.values.push("more".into()));
+        let sets = [screen(&space, 0), screen(&space, 1)].concat();
+        assert!(sets[..12].iter().all(|set| set.is_empty() || !sets[12..].contains(set)), "none is measured twice");
+        let truth = |factor: usize, value: usize| 0.01 * factor as f64 - 0.03 * value as f64;
+        let levels = |set: &Set| {
+            let all =
+                space.factors.iter().enumerate().flat_map(|(at, of)| (0..of.values.len()).map(move |to| (at, to)));
+            all.filter(|(at, to)| space.has(set, *at, *to)).map(|(at, to)| truth(at, to)).sum()
+        };
+        let results: Vec<Option<Measured>> =
+            sets.iter().map(|set| Some(Measured { log: levels(set), error: 0.02, df: 10.0 })).collect();
+        let found = effects(&space, &sets, &results);
+        assert_eq!(found.len(), 11);
+        for (factor, effect) in found.iter().enumerate() {
+            assert!(effect.is_some_and(|effect| (effect.log - truth(factor, 0)).abs() < 1e-9), "{found:?}");
         }
     }
 
@@ -178,7 +210,7 @@ mod tests {
         let both = |a: &str, b: &str| [a, b].map(|axis| (axis.to_owned(), "on".to_owned())).into();
         space.excludes = vec![both("mount.00", "mount.03")];
         let truth = [0.2, 0.0, -0.1, 0.3, 0.0, 0.05];
-        let sets = screen(&space);
+        let sets = screen(&space, 0);
         assert!(sets.iter().all(|set| !space.is_excluded(set)));
         let mut results = measured(&space, &sets, &truth);
         results[3] = None;

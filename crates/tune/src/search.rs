@@ -20,6 +20,8 @@ const PILOTS: u32 = 2;
 const PILOT: f64 = 0.25;
 /// Least and most rounds of a screening.
 const SCREEN_ROUNDS: (u32, u32) = (2, 8);
+/// Most values of an option that are screened; more are tried in the race.
+const SCREENED_VALUES: usize = 2;
 /// Least rounds of two sets, whose scatter no other set shows.
 const OF_TWO: u32 = 3;
 /// Least and most rounds of a look of the race.
@@ -32,8 +34,8 @@ const CONFIRM_ROUNDS: (u32, u32) = (5, 60);
 pub enum StageKind {
     /// One trial of the baseline, for its time; the number of the trial, from 1.
     Pilot(u32),
-    /// Which factors matter.
-    Screen,
+    /// Which factors matter, at one of their values; its number, from 1.
+    Screen(u32),
     /// Which sets are best; the number of the look, from 1.
     Race(u32),
     /// Whether the winner is better than the baseline.
@@ -46,7 +48,8 @@ impl StageKind {
         match self {
             Self::Pilot(1) => "pilot".into(),
             Self::Pilot(trial) => format!("pilot-{trial}"),
-            Self::Screen => "screen".into(),
+            Self::Screen(1) => "screen".into(),
+            Self::Screen(value) => format!("screen-{value}"),
             Self::Race(look) => format!("race-{look}"),
             Self::Confirm => "confirm".into(),
         }
@@ -124,6 +127,9 @@ pub struct Search {
     /// Seconds of a trial.
     trial: f64,
     scores: Scores,
+    /// How many values of the factors are screened, and the results of that so far.
+    values: u32,
+    screened: Vec<(Set, Option<Vec<Measured>>)>,
     /// By goal, then by factor.
     effects: Vec<Vec<Option<Effect>>>,
     no_room_for: Vec<String>,
@@ -154,6 +160,8 @@ impl Search {
             spent,
             trial: 0.0,
             scores: Scores::new(terms.margin.ln_1p()),
+            values: 1,
+            screened: Vec::new(),
             effects: Vec::new(),
             no_room_for: no_room_for.into_iter().map(|factor| factor.axis).collect(),
             tried: BTreeSet::new(),
@@ -203,7 +211,7 @@ impl Search {
         self.tried.extend(stage.sets.iter().cloned());
         // A pilot may be slow or fast by chance; of the longer stages the slowest keeps the rest within the budget.
         self.trial = match stage.kind {
-            StageKind::Pilot(1) | StageKind::Screen => trial,
+            StageKind::Pilot(1) | StageKind::Screen(1) => trial,
             StageKind::Pilot(_) => trial.min(self.trial),
             _ => trial.max(self.trial),
         };
@@ -229,15 +237,23 @@ impl Search {
                     screened?;
                 }
             }
-            StageKind::Screen => {
+            StageKind::Screen(value) => {
+                self.screened.extend(stage.sets.iter().cloned().zip(results.iter().cloned()));
+                if value < self.values {
+                    let sets = design::screen(&self.space, value as usize);
+                    self.stage = Some(self.planned(StageKind::Screen(value + 1), sets, stage.rounds));
+                    return Ok(());
+                }
+                let (sets, results): (Vec<Set>, Vec<_>) = std::mem::take(&mut self.screened).into_iter().unzip();
                 let of_goal = |goal: usize| {
-                    let results: Vec<Option<Measured>> =
-                        results.iter().map(|results| results.as_ref()?.get(goal).copied()).collect();
-                    design::effects(&self.space, &stage.sets, &results)
+                    let of = |results: &Option<Vec<Measured>>| results.as_ref()?.get(goal).copied();
+                    design::effects(&self.space, &sets, &results.iter().map(of).collect::<Vec<_>>())
                 };
                 self.effects = (0..self.terms.goals).map(of_goal).collect();
                 let margin = self.terms.margin.ln_1p();
-                let found = race::candidates(&self.space, &self.effects, (&stage.sets, &self.scores), margin);
+                let mut found = race::candidates(&self.space, &self.effects, (&sets, &self.scores), margin);
+                let better = self.changed(&found).filter(|better| !found.contains(better));
+                found.splice(0..0, better);
                 self.race(found, 1);
             }
             StageKind::Race(look) => {
@@ -256,12 +272,18 @@ impl Search {
     /// Plans the screening, with as many factors as the budget allows.
     fn screen(&mut self) -> Result<(), String> {
         loop {
-            let sets = design::screen(&self.space);
-            let least = if sets.len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
             let share = (SCREEN * self.budget).min(self.left_to_search());
-            let rounds = self.rounds(share, sets.len(), (least, SCREEN_ROUNDS.1));
-            if let (Some(rounds), true) = (rounds, self.can_confirm()) {
-                self.stage = Some(self.planned(StageKind::Screen, sets, rounds));
+            let values = self.space.factors.iter().map(|factor| factor.values.len()).max().unwrap_or(1);
+            let most = if self.terms.goals == 1 { values.min(SCREENED_VALUES) } else { 1 };
+            let sets: Vec<Vec<Set>> = (0..most).map(|value| design::screen(&self.space, value)).collect();
+            let planned = (1..=most).rev().find_map(|values| {
+                let count = sets[..values].iter().map(Vec::len).sum();
+                let least = if sets[0].len() > 2 { SCREEN_ROUNDS.0 } else { OF_TWO };
+                Some((values, self.rounds(share, count, (least, SCREEN_ROUNDS.1))?))
+            });
+            if let (Some((values, rounds)), true) = (planned, self.can_confirm()) {
+                self.values = values as u32;
+                self.stage = Some(self.planned(StageKind::Screen(1), sets[0].clone(), rounds));
                 return Ok(());
             }
             if self.space.factors.len() < 2 {
@@ -292,10 +314,15 @@ impl Search {
     /// The best of these sets with other or further options, if the results so far promise more of it, it is new, and the budget has room
     /// for a look at it.
     fn improved(&self, sets: &[Set]) -> Option<Set> {
-        let best = sets.first().filter(|_| self.terms.goals == 1)?;
-        let better = Shares::of(&self.space, &self.scores).improved(best, self.terms.margin.ln_1p())?;
+        let better = self.changed(sets)?;
         let is_looked_at = self.cost_of_race(sets.len().max(self.finalists() + 1)) <= self.left_to_search();
         (is_looked_at && sets.len() >= self.finalists() && !self.tried.contains(&better)).then_some(better)
+    }
+
+    /// The best of these sets with other or further options that the results so far promise more of.
+    fn changed(&self, sets: &[Set]) -> Option<Set> {
+        let best = sets.first().filter(|_| self.terms.goals == 1)?;
+        Shares::of(&self.space, &self.scores).improved(best, self.terms.margin.ln_1p())
     }
 
     /// What of the budget is left before the confirmation.
@@ -532,7 +559,8 @@ mod tests {
         search.take(&[None], 25.0).expect("another pilot");
         assert_eq!(search.stage().map(|stage| stage.kind), Some(StageKind::Pilot(2)));
         search.take(&[None], 1.0).expect("it goes on");
-        assert!(search.stage().is_some_and(|stage| stage.kind == StageKind::Screen && stage.rounds >= 3));
+        let screened = search.stage().filter(|stage| matches!(stage.kind, StageKind::Screen(_)));
+        assert!(screened.is_some_and(|stage| stage.rounds * search.values * stage.sets.len() as u32 >= 27));
         assert!(search.no_room_for().is_empty());
         let mut slow = Search::new(space(1), terms(120.0)).expect("a space");
         slow.take(&[None], 25.0).expect("another pilot");
@@ -559,6 +587,30 @@ mod tests {
     }
 
     #[test]
+    fn second_values_are_screened_where_the_budget_allows() {
+        let stages = |trials: u32, goals: usize| {
+            let terms = Terms { budget: Budget::Trials(trials), goals, ..terms(0.0) };
+            let (mut search, mut rng) = (Search::new(space(11), terms).expect("a space"), SmallRng::seed_from_u64(7));
+            let mut screens = Vec::new();
+            while let Some(stage) = search.stage().cloned() {
+                if matches!(stage.kind, StageKind::Screen(_)) {
+                    let seconds = stage.sets.iter().filter(|set| set.values().any(|value| value == "2")).count();
+                    screens.push((stage.kind.name(), stage.sets.len(), stage.rounds, seconds));
+                }
+                let of_one = measured(&stage, &|_| 0.0, &mut rng);
+                let results: Vec<_> = of_one.into_iter().map(|of| of.map(|of| of.repeat(goals))).collect();
+                search.take(&results, 1.0).expect("it goes on");
+            }
+            assert_eq!(search.no_room_for(), [] as [String; 0]);
+            screens
+        };
+        let screen = |name: &str, rounds: u32, seconds: usize| (name.to_owned(), 12, rounds, seconds);
+        assert_eq!(stages(100, 1), [screen("screen", 2, 0)]);
+        assert_eq!(stages(160, 2), [screen("screen", 4, 0)]);
+        assert_eq!(stages(160, 1), [screen("screen", 2, 0), screen("screen-2", 2, 11)]);
+    }
+
+    #[test]
     fn values_that_were_not_screened_win_together() {
         let at = |set: &Set, axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
         let truth = |set: &Set| {
@@ -575,7 +627,7 @@ mod tests {
 
     #[test]
     fn options_that_help_less_than_the_margin_by_themselves_add_up() {
-        let truth = |set: &Set| set.values().filter(|value| *value == "1").count() as f64 * 0.023;
+        let truth = |set: &Set| set.len() as f64 * 0.023;
         let most = (0..20).filter(|seed| truth(&searched(8, &truth, *seed).sets[0].set) > 0.13).count();
         assert!(most >= 18, "{most}");
     }

@@ -121,7 +121,7 @@ mod tests {
             other.insert("log".into(), "128m".into());
             other
         };
-        let screened = screen(&space);
+        let screened = screen(&space, 0);
         for one in screened.iter().chain(&[other(&screened[1]), other(&screened[2])]).filter(|one| !one.is_empty()) {
             scores.add(one, &[Measured { log: log(one), error: 0.01, df: 9.0 }]);
         }

@@ -151,7 +151,7 @@ struct EffectIn {
 /// A stage of the search.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StageView {
-    /// `pilot`, `pilot-2` if the first was slow, `screen`, `race-1` ..., `confirm`.
+    /// `pilot`, `pilot-2` if the first was slow, `screen`, `screen-2` for second values, `race-1` ..., `confirm`.
     pub name: String,
     /// Sets of options, the baseline included.
     pub sets: usize,

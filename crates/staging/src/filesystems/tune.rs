@@ -17,7 +17,7 @@ const MOST_VALUES: usize = 8;
 pub struct TuneFacts {
     /// Its axis: `mkfs.log_size`, `mount.noatime`. What it excludes is under `excludes`.
     pub axis: String,
-    /// Values worth trying beside the default. The first is screened, the others are tried if that one makes a difference.
+    /// Values worth trying beside the default. The first is screened, and the second if the budget allows; others are tried if the first makes a difference.
     pub values: Vec<String>,
     /// Values of other axes that it needs.
     #[serde(default)]
