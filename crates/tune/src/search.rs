@@ -485,6 +485,28 @@ mod tests {
         search.outcome().expect("an outcome").clone()
     }
 
+    /// What a search of options without effect takes, where each trial takes so many seconds.
+    fn spent_without_effects(search: &mut Search, trial: f64) -> f64 {
+        let (mut spent, mut rng) = (0.0, SmallRng::seed_from_u64(1));
+        while let Some(stage) = search.stage().cloned() {
+            let seconds = trial * stage.sets.len() as f64 * f64::from(stage.rounds);
+            spent += seconds;
+            search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
+        }
+        spent
+    }
+
+    /// Two options that help most by their second values; one harms by its first.
+    fn second_values_help(set: &Set) -> f64 {
+        let at = |axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
+        let first = 0.06 * at("mount.02", "1") - 0.1 * at("mount.03", "1");
+        first + 0.2 * at("mount.02", "2") + 0.1 * at("mount.03", "2")
+    }
+
+    fn has_both_second_values(set: &Set) -> bool {
+        ["mount.02", "mount.03"].iter().all(|axis| set.get(*axis).is_some_and(|at| at == "2"))
+    }
+
     #[test]
     fn options_without_effect_give_a_gain_in_at_most_two_of_forty_searches() {
         let gains = (0..40).filter(|seed| searched(11, &|_| 0.0, *seed).sets[0].decisions[0].gain).count();
@@ -611,16 +633,10 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_not_screened_win_together() {
-        let at = |set: &Set, axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
-        let truth = |set: &Set| {
-            let first = 0.06 * at(set, "mount.02", "1") - 0.1 * at(set, "mount.03", "1");
-            first + 0.2 * at(set, "mount.02", "2") + 0.1 * at(set, "mount.03", "2")
-        };
+    fn second_values_win_together() {
         let both = |seed: &u64| {
-            let found = searched(8, &truth, *seed);
-            let best = found.sets[0].set.clone();
-            found.sets[0].decisions[0].gain && at(&best, "mount.02", "2") + at(&best, "mount.03", "2") == 2.0
+            let found = searched(8, &second_values_help, *seed);
+            found.sets[0].decisions[0].gain && has_both_second_values(&found.sets[0].set)
         };
         assert!((0..20).filter(both).count() >= 18);
     }
@@ -635,12 +651,7 @@ mod tests {
     #[test]
     fn the_planned_stages_fit_the_budget_and_a_short_one_leaves_out_the_last_factors() {
         let mut search = Search::new(space(11), terms(120.0)).expect("a space");
-        let (mut spent, mut rng) = (0.0, SmallRng::seed_from_u64(1));
-        while let Some(stage) = search.stage().cloned() {
-            let seconds = 2.0 * stage.sets.len() as f64 * f64::from(stage.rounds);
-            spent += seconds;
-            search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
-        }
+        let spent = spent_without_effects(&mut search, 2.0);
         assert!(spent <= 120.0, "{spent}");
         assert!(search.no_room_for().contains(&"mount.10".to_owned()), "{:?}", search.no_room_for());
         assert_eq!(search.effects().count() + search.no_room_for().len(), 11);
@@ -678,18 +689,13 @@ mod tests {
 
     #[test]
     fn a_promising_set_without_results_is_tried_once_and_not_claimed() {
-        let at = |set: &Set, axis: &str, value: &str| f64::from(u8::from(set.get(axis).is_some_and(|at| at == value)));
         let (mut rng, mut search) =
             (SmallRng::seed_from_u64(5), Search::new(space(8), terms(1200.0)).expect("a space"));
-        let truth = |set: &Set| {
-            let first = 0.06 * at(set, "mount.02", "1") - 0.1 * at(set, "mount.03", "1");
-            first + 0.2 * at(set, "mount.02", "2") + 0.1 * at(set, "mount.03", "2")
-        };
-        let is_lost = |set: &Set| at(set, "mount.02", "2") + at(set, "mount.03", "2") == 2.0;
+        let is_lost = has_both_second_values;
         let mut looks = 0;
         while let Some(stage) = search.stage().cloned() {
             looks += stage.sets.iter().filter(|set| is_lost(set)).count();
-            let results = measured(&stage, &truth, &mut rng).into_iter().zip(&stage.sets);
+            let results = measured(&stage, &second_values_help, &mut rng).into_iter().zip(&stage.sets);
             let results: Vec<_> = results.map(|(result, set)| result.filter(|_| !is_lost(set))).collect();
             search.take(&results, 3.0 * stage.sets.len() as f64 * f64::from(stage.rounds)).expect("it goes on");
         }
@@ -703,12 +709,7 @@ mod tests {
     fn what_is_spent_before_the_screening_leaves_enough_for_the_confirmation() {
         let budget = Budget::Seconds { all: 120.0, spent: 36.0 };
         let mut search = Search::new(space(6), Terms { budget, ..terms(0.0) }).expect("a space");
-        let (mut spent, mut rng) = (36.0, SmallRng::seed_from_u64(1));
-        while let Some(stage) = search.stage().cloned() {
-            let seconds = 3.4 * stage.sets.len() as f64 * f64::from(stage.rounds);
-            spent += seconds;
-            search.take(&measured(&stage, &|_| 0.0, &mut rng), seconds).expect("it goes on");
-        }
+        let spent = 36.0 + spent_without_effects(&mut search, 3.4);
         assert!(spent <= 120.0, "{spent}");
     }
 
