@@ -49,7 +49,7 @@ pub fn screen(space: &Space, value: usize) -> Vec<Set> {
     sets
 }
 
-/// What a factor's first value does by itself, over all measured sets.
+/// What a value of a factor does by itself, over all measured sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
     /// Natural logarithm of how many times faster it makes the work.
@@ -58,35 +58,54 @@ pub struct Effect {
     pub error: f64,
 }
 
-/// The effect of each factor's first value, by least squares over the baseline and the measured sets. `None`: the sets do not show it by
-/// itself.
+/// Effects by factor, then by value. `None`: the measured sets do not tell this one from others.
+pub type Effects = Vec<Vec<Option<Effect>>>;
+
+/// The effect of each value of each factor, by least squares over the baseline and the measured sets.
 /// `results` are in the order of `sets`; that of the baseline itself is ignored.
-pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Vec<Option<Effect>> {
-    let factors = space.factors.len();
-    let (mut rows, mut values, mut noise) = (Vec::new(), Vec::new(), Vec::new());
-    for (set, result) in sets.iter().zip(results) {
-        let value = if set.is_empty() { Some(0.0) } else { result.map(|result| result.log) };
-        let Some(value) = value else { continue };
-        noise.extend(result.filter(|_| !set.is_empty()).map(|result| result.error.powi(2) / 2.0));
-        let level = |factor, value| f64::from(u8::from(space.has(set, factor, value)));
-        let first = (0..factors).map(|factor| level(factor, 0));
-        let others = space
-            .factors
-            .iter()
-            .enumerate()
-            .flat_map(|(factor, of)| (1..of.values.len()).map(move |value| level(factor, value)));
-        rows.push([1.0].into_iter().chain(first).chain(others).collect::<Vec<f64>>());
-        values.push(value);
-    }
+pub fn effects(space: &Space, sets: &[Set], results: &[Option<Measured>]) -> Effects {
+    let of = |(set, result): (&Set, &Option<Measured>)| {
+        if set.is_empty() { Some(0.0) } else { Some(result.as_ref()?.log) }
+    };
+    let measured = sets.iter().zip(results);
+    let noise: Vec<f64> = measured
+        .clone()
+        .filter(|(set, _)| !set.is_empty())
+        .filter_map(|(_, result)| Some(result.as_ref()?.error.powi(2) / 2.0))
+        .collect();
     // The result of a set is a difference to the baseline, which has the same scatter: half of the variance is the set's own.
     let scatter = noise.iter().sum::<f64>() / noise.len().max(1) as f64;
-    let weights = vec![scatter.max(NO_SCATTER).recip(); rows.len()];
-    fitted(&rows, &values, &weights).into_iter().skip(1).take(factors).collect()
+    let weight = scatter.max(NO_SCATTER).recip();
+    effects_of(space, &measured.filter_map(|one| Some((one.0, of(one)?, weight))).collect::<Vec<_>>())
+}
+
+/// The effect of each value of each factor, by weighted least squares over sets, each with its natural logarithm and the weight of that.
+pub(crate) fn effects_of(space: &Space, measured: &[(&Set, f64, f64)]) -> Effects {
+    // First values come before others: of two that the sets do not tell apart, the first is known.
+    let count = |factor: usize| space.factors[factor].values.len();
+    let all = 0..space.factors.len();
+    let most = all.clone().map(count).max().unwrap_or(0);
+    let of_value =
+        |value: usize| all.clone().filter(move |factor| value < count(*factor)).map(move |factor| (factor, value));
+    let columns: Vec<(usize, usize)> = (0..most).flat_map(of_value).collect();
+    let row = |set: &Set| {
+        let level = |(factor, value): &(usize, usize)| f64::from(u8::from(space.has(set, *factor, *value)));
+        [1.0].into_iter().chain(columns.iter().map(level)).collect::<Vec<f64>>()
+    };
+    let rows: Vec<Vec<f64>> = measured.iter().map(|(set, ..)| row(set)).collect();
+    let of = |at: fn(&(&Set, f64, f64)) -> f64| measured.iter().map(at).collect::<Vec<f64>>();
+    let mut effects: Effects = all.clone().map(|factor| vec![None; count(factor)]).collect();
+    for ((factor, value), effect) in
+        columns.iter().zip(fitted(&rows, &of(|one| one.1), &of(|one| one.2)).into_iter().skip(1))
+    {
+        effects[*factor][*value] = effect;
+    }
+    effects
 }
 
 /// Coefficients of a linear model by weighted least squares, one for each column of `rows`; weights are inverse variances of the values.
 /// `None`: the rows do not tell the column from others.
-pub(crate) fn fitted(rows: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Vec<Option<Effect>> {
+fn fitted(rows: &[Vec<f64>], values: &[f64], weights: &[f64]) -> Vec<Option<Effect>> {
     let size = rows.first().map_or(0, Vec::len);
     // Weights of about 1, so that what counts as zero does not depend on their unit.
     let unit = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
@@ -177,14 +196,14 @@ mod tests {
         let space = space(11);
         let truth: Vec<f64> = (0..11).map(|at| 0.01 * f64::from(at) - 0.03).collect();
         let sets = screen(&space, 0);
-        for (effect, truth) in effects(&space, &sets, &measured(&space, &sets, &truth)).iter().zip(truth) {
+        for (effect, truth) in effects(&space, &sets, &measured(&space, &sets, &truth)).concat().iter().zip(truth) {
             let effect = effect.expect("shown");
             assert!((effect.log - truth).abs() < 1e-9 && effect.error > 0.0 && effect.error < 0.02, "{effect:?}");
         }
     }
 
     #[test]
-    fn effects_of_first_values_are_exact_beside_second_ones() {
+    fn effects_of_first_and_second_values_are_exact() {
         let mut space = space(11);
         space.factors.iter_mut().skip(2).for_each(|factor| factor.values.push("more".into()));
         let sets = [screen(&space, 0), screen(&space, 1)].concat();
@@ -198,10 +217,14 @@ mod tests {
         let results: Vec<Option<Measured>> =
             sets.iter().map(|set| Some(Measured { log: levels(set), error: 0.02, df: 10.0 })).collect();
         let found = effects(&space, &sets, &results);
-        assert_eq!(found.len(), 11);
-        for (factor, effect) in found.iter().enumerate() {
-            assert!(effect.is_some_and(|effect| (effect.log - truth(factor, 0)).abs() < 1e-9), "{found:?}");
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [[1; 2].as_slice(), &[2; 9]].concat());
+        for (factor, effects) in found.iter().enumerate() {
+            for (value, effect) in effects.iter().enumerate() {
+                assert!(effect.is_some_and(|effect| (effect.log - truth(factor, value)).abs() < 1e-9), "{found:?}");
+            }
         }
+        let of_first = effects(&space, &sets[..12], &results[..12]);
+        assert!(of_first.iter().all(|effects| effects[0].is_some() && effects[1..].iter().all(Option::is_none)));
     }
 
     #[test]
@@ -214,7 +237,7 @@ mod tests {
         assert!(sets.iter().all(|set| !space.is_excluded(set)));
         let mut results = measured(&space, &sets, &truth);
         results[3] = None;
-        let found = effects(&space, &sets, &results);
+        let found = effects(&space, &sets, &results).concat();
         for (effect, truth) in found.iter().zip(truth) {
             assert!(effect.is_none_or(|effect| (effect.log - truth).abs() < 1e-9), "{found:?}");
         }
@@ -225,7 +248,7 @@ mod tests {
     fn a_factor_that_was_never_measured_has_no_effect() {
         let space = space(2);
         let sets = vec![Set::new(), space.with(&Set::new(), 0, 0).expect("allowed")];
-        let found = effects(&space, &sets, &measured(&space, &sets, &[0.1, 0.1]));
+        let found = effects(&space, &sets, &measured(&space, &sets, &[0.1, 0.1])).concat();
         assert!(found[0].is_some_and(|effect| (effect.log - 0.1).abs() < 1e-9) && found[1].is_none());
     }
 }

@@ -16,7 +16,7 @@ mod shares;
 mod space;
 
 pub use decision::{Decision, choices, decide};
-pub use design::{Effect, MOST_FACTORS, effects, plackett_burman, screen};
+pub use design::{Effect, Effects, MOST_FACTORS, effects, plackett_burman, screen};
 pub use race::{Measured, Scores};
 pub use search::{Budget, Confirmed, Outcome, Search, Stage, StageKind, Terms};
 pub use space::{Factor, MOST_VALUES, Set, Space, is_within};

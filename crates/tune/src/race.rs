@@ -120,7 +120,8 @@ fn isolated_first(estimates: &[Vec<f64>], mut front: Vec<usize>) -> Vec<usize> {
 }
 
 /// The sets that compete after the screening, the most promising first, at least one if any factor may be changed. With several goals:
-/// first what helps in one and harms in none, then the candidates of the goals in turn. `effects` are by goal, then by factor.
+/// first what helps in one and harms in none, then the candidates of the goals in turn. `effects` are those of first values, by goal, then by
+/// factor.
 pub(crate) fn candidates(
     space: &Space,
     effects: &[Vec<Option<Effect>>],

@@ -3,7 +3,7 @@
 //! Every decision follows from results and their durations alone, so a search that is repeated with stored results takes the same course.
 
 use crate::decision::{Decision, decide};
-use crate::design::{self, Effect, MOST_FACTORS};
+use crate::design::{self, Effect, Effects, MOST_FACTORS};
 use crate::race::{self, MOST_CANDIDATES, Measured, Scores};
 use crate::shares::{Shares, is_level};
 use crate::space::{Set, Space, is_within};
@@ -130,8 +130,8 @@ pub struct Search {
     /// How many values of the factors are screened, and the results of that so far.
     values: u32,
     screened: Vec<(Set, Option<Vec<Measured>>)>,
-    /// By goal, then by factor.
-    effects: Vec<Vec<Option<Effect>>>,
+    /// By goal.
+    effects: Vec<Effects>,
     no_room_for: Vec<String>,
     /// All sets of the stages so far.
     tried: BTreeSet<Set>,
@@ -190,12 +190,15 @@ impl Search {
         &self.no_room_for
     }
 
-    /// The factors that are searched, each with its effect on every goal in the screening, if it was screened and shown.
-    pub fn effects(&self) -> impl Iterator<Item = (&crate::Factor, Vec<Option<Effect>>)> {
-        let shown = move |at: usize| -> Vec<Option<Effect>> {
-            (0..self.terms.goals).map(|goal| self.effects.get(goal)?.get(at).copied().flatten()).collect()
+    /// The factors that are searched, each with the effects of its values in the screening, if those were screened and shown: by value,
+    /// then by goal.
+    pub fn effects(&self) -> impl Iterator<Item = (&crate::Factor, Vec<Vec<Option<Effect>>>)> {
+        let shown = move |at: usize, value: usize| -> Vec<Option<Effect>> {
+            (0..self.terms.goals).map(|goal| *self.effects.get(goal)?.get(at)?.get(value)?).collect()
         };
-        self.space.factors.iter().enumerate().map(move |(at, factor)| (factor, shown(at)))
+        let of_factor =
+            move |at: usize, factor: &crate::Factor| (0..factor.values.len()).map(|value| shown(at, value)).collect();
+        self.space.factors.iter().enumerate().map(move |(at, factor)| (factor, of_factor(at, factor)))
     }
 
     /// Takes the results of the current stage in the order of its sets (that of the baseline is ignored), each with one for every goal, and
@@ -251,7 +254,9 @@ impl Search {
                 };
                 self.effects = (0..self.terms.goals).map(of_goal).collect();
                 let margin = self.terms.margin.ln_1p();
-                let mut found = race::candidates(&self.space, &self.effects, (&sets, &self.scores), margin);
+                let of_first = |effects: &Effects| effects.iter().map(|values| values[0]).collect();
+                let first: Vec<Vec<Option<Effect>>> = self.effects.iter().map(of_first).collect();
+                let mut found = race::candidates(&self.space, &first, (&sets, &self.scores), margin);
                 let better = self.changed(&found).filter(|better| !found.contains(better));
                 found.splice(0..0, better);
                 self.race(found, 1);
@@ -752,7 +757,9 @@ mod tests {
                 })
             };
             right += u32::from(has(0.0, [true, false]) && has(1.0, [true, true]));
-            assert!(search.effects().all(|(_, effects)| effects.len() == 2));
+            assert!(
+                search.effects().all(|(factor, effects)| effects.len() == factor.values.len() && effects[0].len() == 2)
+            );
         }
         assert!(right >= 17, "{right} of 20");
     }

@@ -3,35 +3,24 @@
 //! A race ranks sets by their speed alone, so its winner also has options that do nothing, and options that it was not measured with may add to
 //! it. The fit ignores interactions; they show when the changed set is measured beside the one it came from.
 
-use crate::design::{Effect, fitted};
+use crate::design::{Effect, Effects, effects_of};
 use crate::race::{LITTLE, Scores};
 use crate::space::{Factor, Set, Space};
 
 /// What each value of each factor adds by itself, fitted to all measured sets.
 pub(crate) struct Shares<'a> {
     space: &'a Space,
-    /// By factor, then by value; `None`: the measured sets do not tell it from others.
-    shares: Vec<Vec<Option<Effect>>>,
+    shares: Effects,
 }
 
 impl<'a> Shares<'a> {
     /// Fits them to all results so far.
     pub(crate) fn of(space: &'a Space, scores: &Scores) -> Self {
         let measured: Vec<(&Set, f64, f64)> = scores.weighted().collect();
-        let all = |factor: usize| (0..space.factors[factor].values.len()).map(move |value| (factor, value));
-        let columns: Vec<(usize, usize)> = (0..space.factors.len()).flat_map(all).collect();
-        let row = |set: &Set| {
-            let level = |(factor, value): &(usize, usize)| f64::from(u8::from(space.has(set, *factor, *value)));
-            [1.0].into_iter().chain(columns.iter().map(level)).collect::<Vec<f64>>()
-        };
         // The baseline by itself, in as many rounds as an average set.
         let weight = measured.iter().map(|(.., weight)| weight).sum::<f64>() / measured.len().max(1) as f64;
         let baseline = Set::new();
-        let rows: Vec<(&Set, f64, f64)> = measured.iter().copied().chain([(&baseline, 0.0, weight)]).collect();
-        let of = |at: fn(&(&Set, f64, f64)) -> f64| rows.iter().map(at).collect::<Vec<f64>>();
-        let rows_of = rows.iter().map(|(set, ..)| row(set)).collect::<Vec<_>>();
-        let mut fitted = fitted(&rows_of, &of(|row| row.1), &of(|row| row.2)).into_iter().skip(1);
-        let shares = space.factors.iter().map(|factor| fitted.by_ref().take(factor.values.len()).collect()).collect();
+        let shares = effects_of(space, &[measured, vec![(&baseline, 0.0, weight)]].concat());
         Self { space, shares }
     }
 

@@ -126,23 +126,26 @@ struct Searched {
     /// Its axis.
     axis: String,
     /// Values beside the baseline's.
-    values: Vec<String>,
+    values: Vec<SearchedValue>,
     /// Why it may matter.
     why: String,
-    /// How many times better its first value was in the screening, in the first goal; null if the screening did not show it. No claim.
-    effect: Option<f64>,
-    /// Standard error of the natural logarithm of that; null where there is no effect.
-    effect_error: Option<f64>,
-    /// The same for the other goals; empty with one.
-    other_goals: Vec<EffectIn>,
 }
 
-/// The effect of an option on one goal.
+/// A value of an option that was searched.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SearchedValue {
+    /// The value.
+    value: String,
+    /// Its effect on each goal in the screening. No claim.
+    by_goal: Vec<EffectIn>,
+}
+
+/// The effect of a value on one goal.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EffectIn {
     /// The goal.
     goal: Goal,
-    /// How many times better its first value was; null if the screening did not show it.
+    /// How many times better the value was; null if the screening did not show it.
     effect: Option<f64>,
     /// Standard error of the natural logarithm of that.
     effect_error: Option<f64>,
@@ -194,21 +197,17 @@ impl Answer<'_> {
     pub fn data(self) -> Tuned {
         let Self { subject, tried, search, outcome, goals, .. } = self;
         let sets: Vec<Found> = self.sets().map(|(confirmed, choice)| self.found(confirmed, choice)).collect();
+        let in_goal = |(goal, effect): (&Goal, Option<tune::Effect>)| EffectIn {
+            goal: *goal,
+            effect: effect.map(|effect| effect.log.exp()),
+            effect_error: effect.map(|effect| effect.error),
+        };
         let searched = search.effects().map(|(factor, effects)| {
-            let mut effects = goals.iter().zip(effects).map(|(goal, effect)| EffectIn {
-                goal: *goal,
-                effect: effect.map(|effect| effect.log.exp()),
-                effect_error: effect.map(|effect| effect.error),
+            let values = factor.values.iter().zip(effects).map(|(value, effects)| SearchedValue {
+                value: value.clone(),
+                by_goal: goals.iter().zip(effects).map(in_goal).collect(),
             });
-            let first = effects.next();
-            Searched {
-                axis: factor.axis.clone(),
-                values: factor.values.clone(),
-                why: factor.why.clone(),
-                effect: first.as_ref().and_then(|first| first.effect),
-                effect_error: first.as_ref().and_then(|first| first.effect_error),
-                other_goals: effects.collect(),
-            }
+            Searched { axis: factor.axis.clone(), values: values.collect(), why: factor.why.clone() }
         });
         let late =
             search.no_room_for().iter().map(|axis| format!("{axis} is left out: the budget is too small for it"));

@@ -70,8 +70,8 @@ impl Stages<'_> {
         let status = match last_run(&database)? {
             Some(run) if !is_of(&run, &plan) => {
                 return Err(Failure::new(format!(
-                    "continuing the search in {}: its stage {} belongs to other options or other work; name another \
-                     folder with --output, or remove this one",
+                    "continuing the search in {}: its stage {} belongs to other options or other work, \
+                     or to another version of bakeoff; name another folder with --output, or remove this one",
                     self.folder.display(),
                     stage.kind.name()
                 )));

@@ -1,7 +1,7 @@
 //! The answer of a search in words and as a picture.
 //! In: [`Tuned`]. Out: text for a terminal, an SVG.
 
-use super::{Found, InGoal, PICTURE, Searched, Tuned};
+use super::{EffectIn, Found, InGoal, PICTURE, Searched, SearchedValue, Tuned};
 use crate::args::Goal;
 use crate::failure::Failure;
 use crate::text;
@@ -23,26 +23,24 @@ impl Tuned {
         let rounds = plural(self.rounds as usize, "fresh round");
         let better = if self.goals == [Goal::Speed] { "faster" } else { "better" };
         for (at, goal) in self.goals.iter().enumerate() {
-            let of_option = |one: &Searched| {
-                let (ratio, error) = match at {
-                    0 => (one.effect?, one.effect_error?),
-                    _ => one.other_goals.get(at - 1).and_then(|other| Some((other.effect?, other.effect_error?)))?,
-                };
-                let (low, high) = (ratio * (-ERRORS * error).exp(), ratio * (ERRORS * error).exp());
-                let name = format!("{}={}", one.axis, one.values.first()?);
-                Some(Effect { name, ratio, interval: (low, high) })
+            let of_value = |(name, value): (String, &SearchedValue)| {
+                let EffectIn { effect, effect_error, .. } = value.by_goal.get(at)?;
+                let (ratio, error) = ((*effect)?, (*effect_error)?);
+                let interval = (ratio * (-ERRORS * error).exp(), ratio * (ERRORS * error).exp());
+                Some(Effect { name, ratio, interval })
             };
             let of_set = |(name, set): (String, &Found)| {
                 let InGoal { ratio, low, high, .. } = *set.by_goal.get(at)?;
                 Some(Effect { name, ratio, interval: (low, high) })
             };
-            let mut searched: Vec<Effect> = self.searched.iter().filter_map(of_option).collect();
+            let mut searched: Vec<Effect> =
+                self.searched.iter().flat_map(Searched::named).filter_map(of_value).collect();
             searched.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
             let confirmed = self.named().into_iter().filter_map(of_set).collect();
             let title = |text: &str| {
                 if self.goals.len() > 1 { format!("{text}: {}", goal.name()) } else { text.to_owned() }
             };
-            let basis = format!("Times {better} by its first value; supports no claim.");
+            let basis = format!("Times {better} by each value, fitted to all screened sets; supports no claim.");
             groups.push(Effects { heading: (title("Each option, in the search"), basis), effects: searched });
             let basis = format!("Times {better} than the baseline, in {rounds}.");
             groups.push(Effects { heading: (title("Sets of options, confirmed"), basis), effects: confirmed });
@@ -93,10 +91,15 @@ impl Tuned {
             out.push_str(&text::wrapped(&format!("{}. {}", group.heading.0, group.heading.1), width, "", "  "));
             effects::lines(group, &effects, width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
         }
-        let unseen = self.searched.iter().filter(|one| one.effect.is_none()).map(|one| one.axis.as_str());
-        let unseen = unseen.collect::<Vec<_>>().join(", ");
+        let is_unseen = |value: &SearchedValue| value.by_goal.iter().all(|one| one.effect.is_none());
+        let (of_none, of_some): (Vec<&Searched>, Vec<&Searched>) =
+            self.searched.iter().partition(|one| one.values.iter().all(is_unseen));
+        let unseen = of_none.iter().map(|one| one.axis.as_str()).collect::<Vec<_>>().join(", ");
         if !unseen.is_empty() {
             out.push_str(&text::wrapped(&format!("No effect of its own is known of {unseen}."), width, "", "  "));
+        }
+        if of_some.iter().flat_map(|one| &one.values).any(is_unseen) {
+            out.push_str("Values that are not listed were not screened.\n");
         }
         for sentence in &self.left_out {
             out.push_str(&text::wrapped(sentence, width, "", "  "));
@@ -211,6 +214,13 @@ impl Tuned {
             others.into_iter().for_each(|(at, set)| out.push_str(&line(at, set)));
         }
         out
+    }
+}
+
+impl Searched {
+    /// Each value with the name of the option and the value.
+    fn named(&self) -> impl Iterator<Item = (String, &SearchedValue)> {
+        self.values.iter().map(|value| (format!("{}={}", self.axis, value.value), value))
     }
 }
 
@@ -337,22 +347,27 @@ mod tests {
     #[test]
     fn effects_are_shown_largest_first_and_options_without_one_are_named() {
         let mut tuned = tuned(1.24, 1.15, 1.33);
-        let searched = |axis: &str, effect: Option<f64>| Searched {
-            axis: axis.into(),
-            values: vec!["on".into(), "other".into()],
-            why: String::new(),
-            effect,
-            effect_error: effect.map(|_| 0.01),
-            other_goals: vec![],
+        let value = |(value, effect): (&str, Option<f64>)| SearchedValue {
+            value: value.into(),
+            by_goal: vec![EffectIn { goal: Goal::Speed, effect, effect_error: effect.map(|_| 0.01) }],
         };
-        tuned.searched =
-            vec![searched("mount.a", Some(0.9)), searched("mount.b", Some(1.2)), searched("mount.c", None)];
+        let searched = |axis: &str, effect: Option<f64>, second: Option<f64>| Searched {
+            axis: axis.into(),
+            values: [("on", effect), ("other", second)].map(value).into(),
+            why: String::new(),
+        };
+        tuned.searched = vec![
+            searched("mount.a", Some(0.9), Some(1.3)),
+            searched("mount.b", Some(1.2), None),
+            searched("mount.c", None, None),
+        ];
         let shown = tuned.text(100);
         let line = |start: &str| shown.lines().find(|line| line.trim_start().starts_with(start)).expect(start);
         assert!(shown.find("mount.b=on") < shown.find("mount.a=on"), "{shown}");
+        assert!(shown.find("mount.a=other") < shown.find("mount.b=on"), "a second value: {shown}");
         assert!(line("mount.b=on").contains("1.20x") && line("mount.b=on").contains("-o-"), "{shown}");
         assert!(line("best set").contains("1.24x"), "{shown}");
-        assert!(shown.contains("No effect of its own is known of mount.c."), "{shown}");
+        assert!(shown.contains("\nNo effect of its own is known of mount.c.\nValues that are not listed"), "{shown}");
     }
 
     #[test]
