@@ -19,6 +19,10 @@ pub const FOREIGN_RATE: f64 = 256.0 * 1024.0;
 /// Share by which the disk below may move more than the device under test: metadata of the filesystem that holds an image.
 pub const LOWER_DISK_SHARE: f64 = 0.10;
 
+/// Bytes that the disk below may write besides for each flush of the device under test: the journal of the filesystem that holds an image.
+/// 1000 files of 5 kB, each created and synced on ext4, XFS and btrfs in a sparse image on ext4, cost 4.4 KiB a flush.
+pub const LOWER_DISK_FLUSH: u64 = 8 * 1024;
+
 /// Bytes per second below which the surplus of the disk below is not a disturbance; in a phase shorter than a second, bytes.
 pub const LOWER_DISK_RATE: f64 = 1024.0 * 1024.0;
 
@@ -86,9 +90,12 @@ fn foreign(evidence: &Evidence) -> Option<Remark> {
 
 /// Caches in between may make the lower device move less, which is no disturbance; moving more is one.
 fn below(evidence: &Evidence) -> Option<Remark> {
-    let own = evidence.device?.bytes();
+    let device = evidence.device?;
+    let own = device.bytes();
     let (name, traffic) = evidence.below.iter().max_by_key(|(_, traffic)| traffic.bytes())?;
-    let surplus = traffic.bytes().saturating_sub(own);
+    let written = traffic.written_bytes.saturating_sub(device.written_bytes);
+    let of_journal = written.min(device.flushes.saturating_mul(LOWER_DISK_FLUSH));
+    let surplus = traffic.bytes().saturating_sub(own.saturating_add(of_journal));
     if rate(surplus, evidence) <= LOWER_DISK_RATE || surplus as f64 <= own as f64 * LOWER_DISK_SHARE {
         return None;
     }
@@ -96,7 +103,7 @@ fn below(evidence: &Evidence) -> Option<Remark> {
         kind: Disturbance::TrafficBeneath,
         share: surplus as f64 / (own + surplus) as f64,
         text: format!(
-            "the underlying disk ({name}) moved {:.1} MB more than the device under test",
+            "the underlying disk ({name}) moved {:.1} MB more than the device under test and its flushes explain",
             surplus as f64 / 1e6
         ),
     })
@@ -180,6 +187,22 @@ mod tests {
         assert_eq!(kinds(&evidence), []);
         evidence.below.insert("sda".into(), moved(2_000_000));
         assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath]);
+    }
+
+    #[test]
+    fn the_journal_of_the_host_does_not_disturb_a_phase_of_many_flushes() {
+        let synced = |flushes| Evidence { device: Some(Traffic { flushes, ..moved(18_000_000) }), ..quiet() };
+        let mut evidence = synced(2000);
+        evidence.below.insert("sda".into(), moved(27_000_000));
+        assert_eq!(kinds(&evidence), []);
+        evidence.below.insert("sda".into(), moved(45_000_000));
+        assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath], "more than flushes explain");
+        let read = Traffic { read_bytes: 9_000_000, ..moved(18_000_000) };
+        evidence.below.insert("sda".into(), read);
+        assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath], "no flush reads");
+        let mut evidence = synced(20);
+        evidence.below.insert("sda".into(), moved(27_000_000));
+        assert_eq!(kinds(&evidence), [Disturbance::TrafficBeneath], "without flushes it is other work");
     }
 
     #[test]
