@@ -247,5 +247,8 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
     let between = assessed.fit.scatter.between.as_ref();
     let sessions = between.map_or(1, |between| between.sessions.count());
     let between = between.map(Between::of_ratios);
-    Confidence { grade, samples, disturbed, noise, sessions, between }
+    let lines = assessed.fit.rows.iter().filter(|row| !row.secondary);
+    let corrected = lines.clone().filter(|row| assessed.fit.corrected(row).is_some()).count();
+    let corrected = (corrected, lines.count());
+    Confidence { grade, samples, disturbed, corrected, noise, sessions, between }
 }

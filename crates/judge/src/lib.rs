@@ -32,6 +32,7 @@ mod series;
 mod sessions;
 mod short;
 mod steady;
+mod stolen;
 mod stopping_rule;
 mod table;
 mod verdict;

@@ -5,10 +5,13 @@
 use crate::assess;
 use crate::judgement::{Estimand, Figure, Interval, Ranking, Sentence};
 use crate::series::Series;
+use crate::sessions::Sessions;
+use crate::stolen;
 use crate::table::{Cell, Direction, Facts, Operation, OperationId, Sample, Table};
 use crate::words;
 use crate::work::Work;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use thiserror::Error;
 
 /// Most parts of a mix.
@@ -77,7 +80,7 @@ pub struct MixJudgement {
 pub struct MixTime {
     /// Index into [`crate::Table::contenders`].
     pub contender: usize,
-    /// Seconds for the mix.
+    /// Seconds for the mix, by times that are corrected for stolen processor time.
     pub seconds: f64,
     /// 95 % interval, in seconds.
     pub interval: Option<Interval>,
@@ -143,12 +146,13 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
 
 /// How to turn a value into seconds.
 #[derive(Clone, Copy)]
-enum Seconds {
+pub enum Seconds {
     Times(f64),
     PerSecond,
 }
 
-fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
+/// What one of the operation's values is in seconds.
+pub fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
     let unit = operation.unit.trim();
     match unit {
         "s" | "second" | "seconds" => Ok(Seconds::Times(1.0)),
@@ -226,6 +230,10 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let row = table.operations.len();
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
+    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
+    let series = stolen::corrected(table, &series, &Sessions::of(table)).series;
+    let of_cell: HashMap<(usize, usize), &Series> =
+        table.cells.iter().zip(&series).map(|(cell, series)| ((cell.operation, cell.contender), series)).collect();
     for (contender, shares) in shares.iter_mut().enumerate() {
         let cells: Vec<Option<&Cell>> = parts.iter().map(|part| table.cell(part.0, contender)).collect();
         // A contender with none of the parts, such as the raw device, is not meant to be compared.
@@ -242,7 +250,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
             .iter()
             .flatten()
             .zip(parts)
-            .map(|(cell, (_, count, seconds))| times(&Series::of(cell), *count, *seconds))
+            .map(|(cell, (_, count, seconds))| times(of_cell[&(cell.operation, cell.contender)], *count, *seconds))
             .collect();
         let (samples, sums) = add(&by_block);
         if samples.is_empty() {

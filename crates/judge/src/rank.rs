@@ -11,10 +11,11 @@ use crate::row::{self, Member, Row};
 use crate::scatter::Scatter;
 use crate::series::Series;
 use crate::sessions::Sessions;
+use crate::stolen::{self, Corrected, CorrectedRow};
 use crate::table::Table;
 
 /// Version of the rules that verdicts follow. It rises whenever the same samples may lead to another verdict.
-pub const RULES: u32 = 5;
+pub const RULES: u32 = 6;
 /// The promised error rate: the chance that a table makes any false statement beyond doubt at any look; the share of false ones among the
 /// differences that a table calls likely; the chance that an interval misses the truth.
 pub const ALPHA: f64 = 0.05;
@@ -42,6 +43,7 @@ pub struct Fit {
     /// For each row the smallest difference that counts, a share: how much a contender that was entered twice differs from itself beyond
     /// doubt, or the margin.
     least: Vec<f64>,
+    corrected: Vec<CorrectedRow>,
 }
 
 /// The number of comparisons to correct for if the best was picked from m contenders after looking at the samples: m/2.
@@ -65,24 +67,35 @@ pub struct Versus {
 impl Fit {
     /// Fits a table.
     pub fn of(table: &Table, series: &[Series]) -> Self {
-        Self::of_rows(table, |sessions| row::rows(table, series, sessions))
+        Self::of_rows(table, series, row::rows)
     }
 
     /// Fits the ages of each contender, compared with each other.
     pub fn of_ages(table: &Table, series: &[Series]) -> Self {
-        Self::of_rows(table, |sessions| row::rows_of_ages(table, series, sessions))
+        Self::of_rows(table, series, row::rows_of_ages)
     }
 
-    fn of_rows(table: &Table, rows: impl FnOnce(&Sessions) -> Vec<Row>) -> Self {
+    fn of_rows(table: &Table, series: &[Series], rows: fn(&Table, &[Series], &Sessions) -> Vec<Row>) -> Self {
         let sessions = Sessions::of(table);
-        let rows = rows(&sessions);
+        let Corrected { series, rows: corrected } = stolen::corrected(table, series, &sessions);
+        let rows = rows(table, &series, &sessions);
         let scatter = Scatter::of(table, &rows, &sessions);
         let looks = Looks::of(table);
         let contests: Vec<Contest> =
             rows.iter().enumerate().map(|(at, row)| Contest::new(at, row, &scatter, looks)).collect();
         let levels = levels(&rows, &contests, looks);
         let likely = [false, true].map(|secondary| likely_level(&rows, &contests, secondary));
-        let mut fit = Fit { rows, scatter, contests, levels, likely, looks, margin: table.margin(), least: Vec::new() };
+        let mut fit = Fit {
+            rows,
+            scatter,
+            contests,
+            levels,
+            likely,
+            looks,
+            margin: table.margin(),
+            least: Vec::new(),
+            corrected,
+        };
         fit.least = (0..fit.rows.len()).map(|row| fit.least_in(table, row)).collect();
         for (row, contest) in fit.contests.iter_mut().enumerate() {
             let likely = likely[usize::from(fit.rows[row].secondary)];
@@ -95,6 +108,12 @@ impl Fit {
         let level = self.looks.level(ALPHA / self.rows.len() as f64);
         let broken = twins(table).filter_map(|pair| self.twin(row, pair)).filter(|found| found.p <= level);
         broken.map(|found| found.log.abs().exp_m1()).fold(self.margin, f64::max)
+    }
+
+    /// How much of a sample of a row stolen processor time explains at most, a share; `None`: the row was not corrected.
+    pub fn corrected(&self, row: &Row) -> Option<f64> {
+        let found = self.corrected.iter().find(|one| (one.operation, one.backend) == (row.operation, row.backend));
+        found.map(|one| one.most)
     }
 
     /// How a contender that was entered twice differs from itself in a row.

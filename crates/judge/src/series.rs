@@ -4,6 +4,8 @@
 //! are reduced to their median: of short passes one in ten may take several times as long because of a pause of the machine.
 
 use crate::numbers::median;
+use crate::sessions::Sessions;
+use crate::stolen;
 use crate::table::{Cell, Direction, Sample, Table};
 
 /// One cell's independent samples.
@@ -24,6 +26,8 @@ pub struct Trial {
     pub block: u32,
     /// Log of the value.
     pub log: f64,
+    /// Share of processor time that the hypervisor took away, 0 to 1.
+    pub stolen: f64,
 }
 
 impl Series {
@@ -36,15 +40,23 @@ impl Series {
         }
         let mut trials: Vec<Trial> = Vec::with_capacity(measured.len());
         for trial in measured.chunk_by(|a, b| (a.block, a.format) == (b.block, b.format)) {
-            let mounts = trial.chunk_by(|a, b| a.mount == b.mount).map(|mount| median_of(mount, |s| s.value.ln()));
-            let log = median(&mounts.collect::<Vec<_>>()).unwrap_or(f64::NAN);
-            trials.push(Trial { trial: trial[0].trial, block: trial[0].block, log });
+            let reduced = |value: &dyn Fn(&&Sample) -> f64| {
+                let mounts = trial.chunk_by(|a, b| a.mount == b.mount).map(|mount| median_of(mount, value));
+                median(&mounts.collect::<Vec<_>>()).unwrap_or(f64::NAN)
+            };
+            let share = |sample: &&Sample| if sample.stolen.is_finite() { sample.stolen.clamp(0.0, 1.0) } else { 0.0 };
+            let (log, stolen) = (reduced(&|sample| sample.value.ln()), reduced(&share));
+            trials.push(Trial { trial: trial[0].trial, block: trial[0].block, log, stolen });
         }
-        let blocks = trials
-            .chunk_by(|a, b| a.block == b.block)
-            .map(|block| (block[0].block, mean_of(block, |trial| trial.log)))
-            .collect();
-        Series { trials, blocks }
+        let mut series = Series { trials, blocks: Vec::new() };
+        series.average_blocks();
+        series
+    }
+
+    /// Makes the blocks from the trials.
+    pub fn average_blocks(&mut self) {
+        let blocks = self.trials.chunk_by(|a, b| a.block == b.block);
+        self.blocks = blocks.map(|block| (block[0].block, mean_of(block, |trial| trial.log))).collect();
     }
 
     /// The same with lower meaning better, whatever the direction.
@@ -54,10 +66,18 @@ impl Series {
     }
 }
 
-/// The cost of an operation for a contender in each round: the logarithm of its value, with lower meaning better; empty if it was not measured.
-pub fn costs(table: &Table, operation: usize, contender: usize) -> Vec<(u32, f64)> {
+/// The cost of an operation for each contender in each round: the logarithm of its value, with lower meaning better, and without processor
+/// time that the hypervisor took away; empty for what was not measured.
+pub fn costs(table: &Table, operation: usize) -> Vec<Vec<(u32, f64)>> {
     let direction = table.operations[operation].direction;
-    table.cell(operation, contender).map_or_else(Vec::new, |cell| Series::of(cell).costs(direction))
+    let of = |cell: &Cell| if cell.operation == operation { Series::of(cell) } else { Series::default() };
+    let all: Vec<Series> = table.cells.iter().map(of).collect();
+    let found = stolen::corrected(table, &all, &Sessions::of(table)).series;
+    let mut costs = vec![Vec::new(); table.contenders.len()];
+    for (cell, series) in table.cells.iter().zip(found).filter(|(cell, _)| cell.operation == operation) {
+        costs[cell.contender] = series.costs(direction);
+    }
+    costs
 }
 
 fn median_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {

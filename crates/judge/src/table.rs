@@ -191,6 +191,13 @@ pub struct Sample {
     pub value: f64,
     /// Something else used the machine (steal, foreign I/O, clock changes), and the trial could not be repeated.
     pub disturbed: bool,
+    /// Share of processor time that the hypervisor took away meanwhile, 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stolen: f64,
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// Facts about a cell in addition to its samples.

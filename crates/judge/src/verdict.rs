@@ -181,6 +181,9 @@ pub struct Confidence {
     pub samples: (usize, usize),
     /// Figures with disturbed samples, and all figures.
     pub disturbed: (usize, usize),
+    /// Lines that were corrected for processor time which the hypervisor took away, and all lines.
+    #[serde(default)]
+    pub corrected: (usize, usize),
     /// Median over the figures of the relative standard deviation, a share.
     pub noise: Option<f64>,
     /// Sessions that have samples, at least 1.

@@ -3,7 +3,7 @@
 
 mod support;
 
-use judge::{Backend, Certainty, Durability, Estimand, NoteKind, Relation, Sample, answer};
+use judge::{Backend, Certainty, Durability, Estimand, Mix, NoteKind, Relation, Sample, answer, judge_mix};
 use support::{Bake, CALM, CALM_TOO, WILD, WILD_TOO};
 
 #[test]
@@ -348,4 +348,33 @@ fn a_judgement_can_be_written_as_json_and_read_again() {
     let back: judge::Judgement = serde_json::from_str(&text).unwrap();
     assert_eq!(back.sentences, judged.sentences);
     assert_eq!(back.rankings.len(), 1);
+}
+
+#[test]
+fn stolen_processor_time_is_no_difference_and_the_answer_says_that_it_was_corrected() {
+    // ext4 loses much in even rounds, XFS in odd ones; each takes three times that share longer, and nothing else differs.
+    let taken = |contender: usize, round: usize| if round % 2 == contender { 0.1 } else { 0.01 * (round % 3) as f64 };
+    let times = |contender: usize| -> Vec<f64> {
+        let small = [1.0, 1.002, 0.999, 1.001, 0.998];
+        (0..8).map(|round| (3.0 * taken(contender, round)).exp() * small[(round + contender) % 5]).collect()
+    };
+    let mut bake = Bake::new().time("create").of("ext4", &times(0)).of("xfs", &times(1));
+    assert_eq!(
+        bake.judge().rankings[0].others[0].relation,
+        Relation::Unresolved,
+        "it is not known that time was stolen"
+    );
+    assert_eq!(answer(&bake.table).unwrap().confidence.corrected, (0, 1));
+    for (contender, cell) in bake.table.cells.iter_mut().enumerate() {
+        cell.samples.iter_mut().enumerate().for_each(|(round, sample)| sample.stolen = taken(contender, round));
+    }
+    let judged = bake.judge();
+    assert_eq!(judged.rankings[0].others[0].relation, Relation::Tie);
+    let text = "1 of 1 lines are compared as if the hypervisor had taken the same processor time from all (it explains up to 26 % of a sample)";
+    assert!(judged.notes.iter().any(|note| note.text.starts_with(text)), "{:?}", judged.notes);
+    assert_eq!(answer(&bake.table).unwrap().confidence.corrected, (1, 1));
+    assert!((judged.figures[0].median - times(0)[0]).abs() < 0.2, "figures stay as measured");
+    let mix = judge_mix(&bake.table, &Mix::parse("create=2").unwrap()).unwrap();
+    let [first, second] = [0, 1].map(|at| mix.times[at].seconds);
+    assert!((first / second - 1.0).abs() < 0.01, "a mix as well: {first} and {second}");
 }

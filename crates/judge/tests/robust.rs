@@ -47,7 +47,16 @@ fn table(rng: &mut SmallRng) -> Table {
             for _ in 0..rng.random_range(0..14) {
                 let (block, format) = (rng.random_range(0..8), rng.random_range(0..2));
                 let (mount, pass) = (rng.random_range(0..2), rng.random_range(0..3));
-                cell.samples.push(Sample { trial: 1, block, format, mount, pass, value: value(rng), disturbed: false });
+                cell.samples.push(Sample {
+                    trial: 1,
+                    block,
+                    format,
+                    mount,
+                    pass,
+                    value: value(rng),
+                    disturbed: false,
+                    stolen: value(rng),
+                });
             }
             table.cells.push(cell);
         }

@@ -300,8 +300,10 @@ fn cell<'a>(
     failed: impl Iterator<Item = &'a TrialRecord>,
 ) -> Cell {
     let mut samples = Vec::new();
+    let names = source.phase_names();
     for (number, trial) in trials {
         for (pass, value) in source.values(trial) {
+            let of_pass = |phase: &PhaseRecord| source.facts().is_none() || phase.outcome.pass == pass;
             samples.push(Sample {
                 trial: *number as i64,
                 block: trial.block,
@@ -310,6 +312,7 @@ fn cell<'a>(
                 pass,
                 value,
                 disturbed: trial.status == TrialStatus::Disturbed,
+                stolen: stolen(trial, |phase| names.contains(&phase.name.as_str()) && of_pass(phase)),
             });
         }
     }
@@ -323,6 +326,22 @@ fn cell<'a>(
         ..facts(source, trials)
     };
     Cell { operation, contender, samples, facts }
+}
+
+/// Share of processor time that the hypervisor took away during these phases, by their durations.
+fn stolen(trial: &TrialRecord, is_meant: impl Fn(&PhaseRecord) -> bool) -> f64 {
+    let phases: Vec<&PhaseRecord> = trial.phases.iter().filter(|phase| phase.counts() && is_meant(phase)).collect();
+    let (mut stolen, mut observed) = (0.0, 0.0);
+    for phase in &phases {
+        // As in the sum of the times: several cold starts of a phase by their mean.
+        let is_start = |other: &&&PhaseRecord| other.name == phase.name && other.evidence.cold.is_some();
+        let starts = phases.iter().filter(is_start).count().max(1) as f64;
+        let ns = phase.evidence.observed_ns as f64 / starts;
+        // Without a share the phase was shorter than the clock of the counters.
+        stolen += phase.evidence.steal.unwrap_or(0.0) * ns;
+        observed += ns;
+    }
+    if observed > 0.0 { stolen / observed } else { 0.0 }
 }
 
 fn facts(source: &Source, trials: &[(usize, &TrialRecord)]) -> Facts {
@@ -382,6 +401,7 @@ fn direction(facts: &PhaseFacts) -> Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use records::ColdStart;
     use records::outcome::{CommandRun, PhaseOutcome};
     use records::program::Cache;
 
@@ -403,5 +423,29 @@ mod tests {
         assert_eq!(one_item_seconds(&[&one, &several], 2), None);
         assert_eq!(one_item_seconds(&[&program], 1), None);
         assert_eq!(one_item_seconds(&[], 0), None);
+    }
+
+    #[test]
+    fn stolen_time_is_that_of_the_phases_by_their_part_of_the_sum() {
+        let pass = |name: &str, seconds: u64, steal: Option<f64>, cold: bool| {
+            let mut pass = PhaseRecord::new(name, Cache::Cold, Figure::Seconds, PhaseOutcome::default());
+            pass.evidence.observed_ns = seconds * 1_000_000_000;
+            pass.evidence.steal = steal;
+            pass.evidence.cold = cold.then(ColdStart::default);
+            pass
+        };
+        let of = |phases: Vec<PhaseRecord>| {
+            let trial = TrialRecord { phases, ..TrialRecord::begun((0, 0), 0, "mail", "quick") };
+            stolen(&trial, |phase| phase.name != "other")
+        };
+        let (write, other) = (pass("write", 1, Some(0.0), false), pass("other", 9, Some(1.0), false));
+        let warm = vec![pass("read", 1, Some(0.1), false); 3];
+        assert!((of([vec![write.clone(), other], warm].concat()) - 0.075).abs() < 1e-12, "3 of 4 seconds");
+        let cold = vec![pass("read", 1, Some(0.1), true); 3];
+        assert!((of([vec![write], cold].concat()) - 0.05).abs() < 1e-12, "the mean of the cold starts");
+        let mut repeated = pass("read", 1, Some(0.5), false);
+        repeated.evidence.set_aside = true;
+        assert_eq!(of(vec![repeated, pass("read", 1, None, false)]), 0.0);
+        assert_eq!(of(vec![]), 0.0);
     }
 }

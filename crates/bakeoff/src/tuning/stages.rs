@@ -183,11 +183,12 @@ fn results(table: &Table, count: usize, may_be_short: bool) -> Result<Vec<Option
     works.sort_unstable();
     works.dedup();
     let rows: Vec<Vec<usize>> = works.iter().map(|work| rows(table, work)).filter(|rows| !rows.is_empty()).collect();
+    let short = |row: usize| if may_be_short { by_rounds(table, row, count) } else { Vec::new() };
+    let short: BTreeMap<usize, _> = rows.iter().flatten().map(|row| (*row, short(*row))).collect();
     let of_row = |contender: usize, row: usize| {
         let pair = pairs.iter().find(|pair| pair.operation == row && pair.contenders == [0, contender]);
         let judged = pair.map(|pair| Measured { log: -pair.log, error: pair.error, df: pair.df });
-        let short = || if may_be_short { by_rounds(table, row, count).get(contender).copied().flatten() } else { None };
-        judged.or_else(short)
+        judged.or_else(|| short[&row].get(contender).copied().flatten())
     };
     let of = |contender: usize| {
         let works =
@@ -200,12 +201,11 @@ fn results(table: &Table, count: usize, may_be_short: bool) -> Result<Vec<Option
 /// An operation of the first contender against each of the first `count`, by rounds, where too few rounds show too little scatter for the
 /// judge: the scatter of all serves each.
 fn by_rounds(table: &Table, row: usize, count: usize) -> Vec<Option<Measured>> {
-    let base: BTreeMap<u32, f64> = judge::costs(table, row, 0).into_iter().collect();
-    let logs = |contender| {
-        let costs = judge::costs(table, row, contender);
-        costs.into_iter().filter_map(|(round, cost)| Some(base.get(&round)? - cost)).collect()
-    };
-    goals::measured(&(0..count).map(logs).collect::<Vec<_>>())
+    let costs = judge::costs(table, row);
+    let base: BTreeMap<u32, f64> = costs.first().into_iter().flatten().copied().collect();
+    let logs =
+        |costs: &Vec<(u32, f64)>| costs.iter().filter_map(|(round, cost)| Some(base.get(round)? - cost)).collect();
+    goals::measured(&costs.iter().take(count).map(logs).collect::<Vec<_>>())
 }
 
 /// Rows that stand for a workload.

@@ -7,7 +7,7 @@ use judge::{Cell, Contender, Direction, Needed, Operation, OperationId, Sample, 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
-use rand_distr::{Distribution, StandardNormal, StudentT};
+use rand_distr::{Distribution, Exp1, StandardNormal, StudentT};
 use std::sync::{Arc, Mutex};
 
 /// How samples scatter.
@@ -110,6 +110,19 @@ pub fn truth(noise: Noise, size: f64) -> (f64, f64) {
     found
 }
 
+/// Processor time that a hypervisor takes away.
+#[derive(Debug, Clone, Copy)]
+pub struct Stolen {
+    /// Mean share of it; each sample has its own, exponentially distributed.
+    pub share: f64,
+    /// How many times more than the others the first contender loses.
+    pub first: f64,
+    /// What a share of 1 adds to the logarithm of a time.
+    pub effect: f64,
+    /// Whether samples record it.
+    pub known: bool,
+}
+
 /// A bake-off whose true costs are known.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -129,6 +142,8 @@ pub struct Scenario {
     pub sessions: Option<(u32, f64)>,
     /// Whether the table records where sessions begin.
     pub known_sessions: bool,
+    /// Processor time that is taken away, in addition to the noise.
+    pub stolen: Option<Stolen>,
     /// Noise of a real machine, used instead of a drawn one.
     pub recorded: Option<Arc<Recorded>>,
     /// Chance that a trial of the last contender fails.
@@ -149,8 +164,21 @@ impl Scenario {
         let (scatter, noisy) = (vec![1.0; contenders], vec![1.0; operations]);
         let (kept_state, failing, twin) = (0.0, 0.0, false);
         let (sessions, known_sessions) = (None, true);
-        let recorded = None;
-        Scenario { noise, size, costs, scatter, noisy, kept_state, sessions, known_sessions, recorded, failing, twin }
+        let (recorded, stolen) = (None, None);
+        Scenario {
+            noise,
+            size,
+            costs,
+            scatter,
+            noisy,
+            kept_state,
+            sessions,
+            known_sessions,
+            stolen,
+            recorded,
+            failing,
+            twin,
+        }
     }
 
     /// Equal contenders in sessions of five blocks, each contender with an effect of its own in each session and operation.
@@ -328,9 +356,16 @@ impl World {
                 None => self.scenario.noise.log(size, self.block, before, &mut self.rng) + kept,
             };
             let of_session = self.effects.get(operation).map_or(0.0, |effects| effects[truth]);
-            let value = 10.0 * (self.scenario.costs[operation][truth] + of_session + noise).exp();
+            let share = self.scenario.stolen.map_or(0.0, |stolen| {
+                let more = if truth == 0 { stolen.first } else { 1.0 };
+                let drawn: f64 = Exp1.sample(&mut self.rng);
+                stolen.share * more * drawn
+            });
+            let slowed = share * self.scenario.stolen.map_or(0.0, |stolen| stolen.effect);
+            let stolen = if self.scenario.stolen.is_some_and(|stolen| stolen.known) { share } else { 0.0 };
+            let value = 10.0 * (self.scenario.costs[operation][truth] + of_session + noise + slowed).exp();
             let trial = i64::from(self.trials);
-            let sample = Sample { trial, block: self.block, value, ..Sample::default() };
+            let sample = Sample { trial, block: self.block, value, stolen, ..Sample::default() };
             self.table.cells[operation * entered + contender].samples.push(sample);
         }
     }

@@ -616,6 +616,9 @@ fn confidence(found: &Confidence, view: &View) -> String {
     if let Some(noise) = found.noise.filter(|noise| *noise > WORTH_A_WORD) {
         parts.push(format!("scatter {}", number::percent(noise)));
     }
+    if found.corrected.0 > 0 {
+        parts.push(format!("{} of {} lines corrected for stolen processor time", found.corrected.0, found.corrected.1));
+    }
     if cached > 0 {
         parts.push(format!("{} partly from a cache", plural(cached, "figure")));
     }
