@@ -247,8 +247,7 @@ fn confidence(table: &Table, assessed: &Assessed, open: &Remaining) -> Confidenc
     let between = assessed.fit.scatter.between.as_ref();
     let sessions = between.map_or(1, |between| between.sessions.count());
     let between = between.map(Between::of_ratios);
-    let lines = assessed.fit.rows.iter().filter(|row| !row.secondary);
-    let corrected = lines.clone().filter(|row| assessed.fit.corrected(row).is_some()).count();
-    let corrected = (corrected, lines.count());
+    let (corrected, lines) = assessed.fit.corrected_lines();
+    let corrected = (corrected.len(), lines);
     Confidence { grade, samples, disturbed, corrected, noise, sessions, between }
 }

@@ -157,14 +157,12 @@ fn table_notes(table: &Table, assessed: &Assessed) -> Vec<Note> {
         let text = "within a round, all steps of a contender were fast or slow together; only rounds at another time (`bakeoff resume`) can show whether this persists";
         found.push(notes::note(NoteKind::Resemblance, text));
     }
-    let primary = || assessed.fit.rows.iter().filter(|row| !row.secondary);
-    let corrected: Vec<f64> = primary().filter_map(|row| assessed.fit.corrected(row)).collect();
+    let (corrected, lines) = assessed.fit.corrected_lines();
     if !corrected.is_empty() {
         let most = corrected.iter().copied().fold(0.0, f64::max) * 100.0;
         let text = format!(
-            "{} of {} lines are compared as if the hypervisor had taken the same processor time from all (it explains up to {most:.0} % of a sample): ratios may differ from the quotients of the figures",
-            corrected.len(),
-            primary().count()
+            "{} of {lines} lines are compared as if the hypervisor had taken the same processor time from all (it explains up to {most:.0} % of a sample): ratios may differ from the quotients of the figures",
+            corrected.len()
         );
         found.push(notes::note(NoteKind::Disturbed, text));
     }

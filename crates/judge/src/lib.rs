@@ -63,10 +63,10 @@ pub use passes::{MOST_PASSES, SCREEN_MOST, SCREEN_PASSES, SCREEN_SECONDS, passes
 pub use pooled::{Pooled, Span, Study, pooled};
 pub use proportion::proportion;
 pub use rank::RULES;
-pub use series::costs;
 pub use sessions::ANOTHER_TIME;
 pub use short::operations as too_short;
 pub use steady::steady_state;
+pub use stolen::costs;
 pub use stopping_rule::decide;
 pub use verdict::{
     Answer, Avoid, Cannot, Certainty, Choice, Confidence, Grade, GroupAnswer, LessSafe, Remaining, SafetyClass,

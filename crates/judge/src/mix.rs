@@ -5,9 +5,8 @@
 use crate::assess;
 use crate::judgement::{Estimand, Figure, Interval, Ranking, Sentence};
 use crate::series::Series;
-use crate::sessions::Sessions;
 use crate::stolen;
-use crate::table::{Cell, Direction, Facts, Operation, OperationId, Sample, Table};
+use crate::table::{Cell, Direction, Facts, Operation, OperationId, Sample, Seconds, Table};
 use crate::words;
 use crate::work::Work;
 use serde::{Deserialize, Serialize};
@@ -116,7 +115,10 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
     let mut parts = Vec::with_capacity(mix.parts.len());
     for (name, count) in &mix.parts {
         let operation = find(table, mix, name)?;
-        parts.push((operation, *count, seconds_of(&table.operations[operation], name)?));
+        let Operation { unit, .. } = &table.operations[operation];
+        let seconds = Seconds::of(unit);
+        let seconds = seconds.ok_or_else(|| MixError::NoTime { name: name.clone(), unit: unit.trim().into() })?;
+        parts.push((operation, *count, seconds));
     }
     let first = parts.first().map(|part| part.0).ok_or_else(|| MixError::Unreadable { given: String::new() })?;
     let (mixed, shares, left_out) = mixed(table, &parts, &mix.name);
@@ -142,26 +144,6 @@ pub fn judge_mix(table: &Table, mix: &Mix) -> Result<MixJudgement, MixError> {
     let mut rankings: Vec<Ranking> = assessed.rankings.into_iter().filter(|ranking| ranking.operation == row).collect();
     rankings.iter_mut().for_each(|ranking| ranking.operation = first);
     Ok(MixJudgement { times, left_out, rankings, sentences })
-}
-
-/// How to turn a value into seconds.
-#[derive(Clone, Copy)]
-pub enum Seconds {
-    Times(f64),
-    PerSecond,
-}
-
-/// What one of the operation's values is in seconds.
-pub fn seconds_of(operation: &Operation, name: &str) -> Result<Seconds, MixError> {
-    let unit = operation.unit.trim();
-    match unit {
-        "s" | "second" | "seconds" => Ok(Seconds::Times(1.0)),
-        "ms" => Ok(Seconds::Times(1e-3)),
-        "us" | "µs" => Ok(Seconds::Times(1e-6)),
-        "ns" => Ok(Seconds::Times(1e-9)),
-        rate if rate.ends_with("/s") || rate.ends_with(" per second") => Ok(Seconds::PerSecond),
-        _ => Err(MixError::NoTime { name: name.into(), unit: unit.into() }),
-    }
 }
 
 /// Whether an operation matches this name: its own, with or without its cache state, with or without its workload.
@@ -230,8 +212,7 @@ fn mixed(table: &Table, parts: &[(usize, f64, Seconds)], name: &str) -> Mixed {
     let row = table.operations.len();
     let mut shares = vec![Vec::new(); table.contenders.len()];
     let mut left_out = Vec::new();
-    let series: Vec<Series> = table.cells.iter().map(Series::of).collect();
-    let series = stolen::corrected(table, &series, &Sessions::of(table)).series;
+    let series = stolen::series(table, |operation| parts.iter().any(|part| part.0 == operation));
     let of_cell: HashMap<(usize, usize), &Series> =
         table.cells.iter().zip(&series).map(|(cell, series)| ((cell.operation, cell.contender), series)).collect();
     for (contender, shares) in shares.iter_mut().enumerate() {

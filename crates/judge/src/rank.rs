@@ -110,10 +110,15 @@ impl Fit {
         broken.map(|found| found.log.abs().exp_m1()).fold(self.margin, f64::max)
     }
 
-    /// How much of a sample of a row stolen processor time explains at most, a share; `None`: the row was not corrected.
-    pub fn corrected(&self, row: &Row) -> Option<f64> {
-        let found = self.corrected.iter().find(|one| (one.operation, one.backend) == (row.operation, row.backend));
-        found.map(|one| one.most)
+    /// How much of a sample stolen processor time explains at most, a share, for each line that was corrected for it; and the number of all
+    /// lines.
+    pub fn corrected_lines(&self) -> (Vec<f64>, usize) {
+        let lines = || self.rows.iter().filter(|row| !row.secondary);
+        let corrected = |row: &Row| {
+            let own = |one: &&CorrectedRow| (one.operation, one.backend) == (row.operation, row.backend);
+            self.corrected.iter().find(own).map(|one| one.most)
+        };
+        (lines().filter_map(corrected).collect(), lines().count())
     }
 
     /// How a contender that was entered twice differs from itself in a row.

@@ -4,9 +4,7 @@
 //! are reduced to their median: of short passes one in ten may take several times as long because of a pause of the machine.
 
 use crate::numbers::median;
-use crate::sessions::Sessions;
-use crate::stolen;
-use crate::table::{Cell, Direction, Sample, Table};
+use crate::table::{Cell, Direction, Sample};
 
 /// One cell's independent samples.
 #[derive(Debug, Clone, Default)]
@@ -64,20 +62,6 @@ impl Series {
         let sign = if direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
         self.blocks.iter().map(|&(block, log)| (block, sign * log)).collect()
     }
-}
-
-/// The cost of an operation for each contender in each round: the logarithm of its value, with lower meaning better, and without processor
-/// time that the hypervisor took away; empty for what was not measured.
-pub fn costs(table: &Table, operation: usize) -> Vec<Vec<(u32, f64)>> {
-    let direction = table.operations[operation].direction;
-    let of = |cell: &Cell| if cell.operation == operation { Series::of(cell) } else { Series::default() };
-    let all: Vec<Series> = table.cells.iter().map(of).collect();
-    let found = stolen::corrected(table, &all, &Sessions::of(table)).series;
-    let mut costs = vec![Vec::new(); table.contenders.len()];
-    for (cell, series) in table.cells.iter().zip(found).filter(|(cell, _)| cell.operation == operation) {
-        costs[cell.contender] = series.costs(direction);
-    }
-    costs
 }
 
 fn median_of<T>(items: &[T], value: impl Fn(&T) -> f64) -> f64 {

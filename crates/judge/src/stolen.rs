@@ -4,11 +4,10 @@
 //! One slope serves all contenders: work on one processor takes longer by what that processor lost, which is the share times the number of
 //! processors, whether it computes or waits for the disk (who waits loses less, and the share shows that).
 
-use crate::mix;
 use crate::numbers::mean;
 use crate::series::Series;
 use crate::sessions::Sessions;
-use crate::table::{Backend, Direction, Table};
+use crate::table::{Backend, Cell, Direction, Seconds, Table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest degrees of freedom for a slope of its own.
@@ -52,7 +51,11 @@ pub fn corrected(table: &Table, series: &[Series], sessions: &Sessions) -> Corre
     for (at, cell) in table.cells.iter().enumerate() {
         rows.entry((cell.operation, table.contenders[cell.contender].backend)).or_default().push(at);
     }
-    for ((operation, backend), cells) in rows.into_iter().filter(|((operation, _), _)| is_of_time(table, *operation)) {
+    for ((operation, backend), cells) in rows {
+        // Only time becomes longer.
+        if Seconds::of(&table.operations[operation].unit).is_none() {
+            continue;
+        }
         let sign = if table.operations[operation].direction == Direction::LowerIsBetter { 1.0 } else { -1.0 };
         let samples: Vec<Sample> = cells.iter().flat_map(|cell| samples(*cell, &series[*cell], sign)).collect();
         let Some((slope, adjustments)) = adjustments(&samples, sessions) else { continue };
@@ -68,10 +71,22 @@ pub fn corrected(table: &Table, series: &[Series], sessions: &Sessions) -> Corre
     found
 }
 
-/// Whether an operation is judged by time: only that becomes longer.
-fn is_of_time(table: &Table, operation: usize) -> bool {
-    let operation = &table.operations[operation];
-    mix::seconds_of(operation, &operation.id.operation).is_ok()
+/// Corrected series of some operations, one for each cell; those of the other operations are empty.
+pub fn series(table: &Table, is_meant: impl Fn(usize) -> bool) -> Vec<Series> {
+    let of = |cell: &Cell| if is_meant(cell.operation) { Series::of(cell) } else { Series::default() };
+    corrected(table, &table.cells.iter().map(of).collect::<Vec<_>>(), &Sessions::of(table)).series
+}
+
+/// The cost of an operation for each contender in each round: the logarithm of its value, with lower meaning better, and without processor
+/// time that the hypervisor took away; empty for what was not measured.
+pub fn costs(table: &Table, operation: usize) -> Vec<Vec<(u32, f64)>> {
+    let direction = table.operations[operation].direction;
+    let found = series(table, |other| other == operation);
+    let mut costs = vec![Vec::new(); table.contenders.len()];
+    for (cell, series) in table.cells.iter().zip(found).filter(|(cell, _)| cell.operation == operation) {
+        costs[cell.contender] = series.costs(direction);
+    }
+    costs
 }
 
 /// A trial of a cell.
@@ -180,7 +195,7 @@ fn residuals(mut values: Vec<f64>, groupings: [&Groups; 2]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Contender, Operation};
+    use crate::table::{Contender, Operation};
     use rand::rngs::SmallRng;
     use rand::{Rng, SeedableRng};
     use rand_distr::StandardNormal;

@@ -282,6 +282,29 @@ pub enum TableError {
     },
 }
 
+/// What a value is in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Seconds {
+    /// A time: the value times this.
+    Times(f64),
+    /// A rate: one divided by the value.
+    PerSecond,
+}
+
+impl Seconds {
+    /// By the unit of an operation; `None` if it is neither a time nor a rate.
+    pub fn of(unit: &str) -> Option<Self> {
+        match unit.trim() {
+            "s" | "second" | "seconds" => Some(Self::Times(1.0)),
+            "ms" => Some(Self::Times(1e-3)),
+            "us" | "µs" => Some(Self::Times(1e-6)),
+            "ns" => Some(Self::Times(1e-9)),
+            rate if rate.ends_with("/s") || rate.ends_with(" per second") => Some(Self::PerSecond),
+            _ => None,
+        }
+    }
+}
+
 impl OperationId {
     /// An id without a figure of its own.
     pub fn new(workload: &str, operation: &str, cache: &str) -> Self {
